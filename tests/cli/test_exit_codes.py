@@ -102,7 +102,7 @@ def test_a_full_disk_has_exit_code_2_and_leaves_nothing(folder, run, monkeypatch
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(export, "_write", full)
+    monkeypatch.setattr(export._Drawing, "_write", full)
     assert run(*SANITIZE).error().startswith("the disk is full (out.csv)")
     assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite", "ledger.sqlite.key"}
 

@@ -15,7 +15,7 @@ from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions
 from workbench.deep.networks import network as network_of
 from workbench.gui.pages.train.tasks import ImageRows, TableRows, first_plan
-from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import OpenImages
 from workbench.jobs import network
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger

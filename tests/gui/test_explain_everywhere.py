@@ -14,6 +14,7 @@ from workbench.gui.pages import PAGES
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
 from workbench.privacy.accounting.posterior import posterior
+from workbench.release.ledger.records import Release
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 
@@ -143,21 +144,13 @@ def test_what_a_step_costs_is_asked_about_where_it_stands(people, press, idle, q
 
 
 def test_a_charge_of_the_ledger_is_asked_about(people, press, idle, qtbot, tmp_path):
-    from workbench.gui.pages.ledger.tasks import LedgerLine
-
     go_to(people, "ledger")
     idle(people)
     page = people.page
     assert page._asked() is None
     view = page._view
     fields = {f: getattr(view, f) for f in view.__dataclass_fields__}
-    line = LedgerLine(
-        **{
-            **{f.name: "" for f in LedgerLine.__dataclass_fields__.values()},
-            "epsilon": Decimal("0.7"),
-            "delta": Decimal("1e-6"),
-        }
-    )
+    line = Release("", "", Decimal("0.7"), Decimal("1e-6"), "", "", {})
     page._show(type(view)(**{**fields, "releases": (line,)}))
     press(people, "ledger_explain")
     assert explained(people) == "ε = 0.7"

@@ -13,7 +13,7 @@ from mishaps import needs_torch, retype, text_of
 from PySide6.QtWidgets import QFileDialog, QLabel, QRadioButton, QWidget
 
 from workbench.data.images.read import ENDINGS
-from workbench.gui.session.open_images import FOR_TABLES
+from workbench.gui.session.session import FOR_TABLES
 from workbench.gui.shell.main_window import NO_TABLES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release

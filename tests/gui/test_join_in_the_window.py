@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton
 
 from workbench.gui.pages.release_tasks import look_before_release
 from workbench.gui.project.open_table import open_table
+from workbench.gui.project.project import open_as
 from workbench.gui.project.project_file import Planned, project_text, read_project
-from workbench.gui.project.project_tasks import open_project
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 
@@ -107,7 +107,7 @@ def test_a_project_keeps_it_and_a_table_that_is_read_again_is_joined_again(visit
     assert session.opened.second == str(tmp_path / "patients.csv")
     open_table(session, visits.jobs, "sample:people")
     idle(visits)
-    open_project(session, visits.jobs, project, lambda saved: None, lambda error: None)
+    open_as(session, visits.jobs, "p", lambda: (read_project(project), ""), lambda saved: None, lambda error: None)
     idle(visits)
     assert (names(visits), session.plan.join) == (BOTH, plan.join)
     assert session.plan.column("sex").domain == ("f", "m")

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.pages.ledger.cap_card import ASK_FILTER
-from workbench.gui.pages.ledger.timeline import Timeline, _drawing
+from workbench.gui.pages.ledger.page import Timeline, _drawing
 from workbench.gui.session.account_task import read_account
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.params import BudgetRefusedError

@@ -232,13 +232,13 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
 ):
     """Drawn values are being written: a stop throws them away, and their charge stays."""
     at_release(tmp_path / "released.csv")
-    held, write = threading.Event(), export._write
+    held, write = threading.Event(), export._Drawing._write
 
     def slowly(*given):
         held.wait()
         return write(*given)
 
-    monkeypatch.setattr(export, "_write", slowly)
+    monkeypatch.setattr(export._Drawing, "_write", slowly)
     request.addfinalizer(held.set)
     answer("yes")
     press(people, "release_now")

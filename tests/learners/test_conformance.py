@@ -158,7 +158,7 @@ class TestLogisticRegression(LearnerConformance):
         Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 3}),
         Way({"weights_from": "sums", "epsilon": 50_000.0, "columns": 2}),
         Way({"epsilon": 20.0, "delta": 1e-6}, spends=0.2),
-        Way({"epsilon": 1000.0, "delta": 1e-6}),  # so much that moments are asked for
+        Way({"epsilon": 1000.0, "delta": 1e-6}),  # moments are asked for, and of two rows products, too
     )
     tables = (
         Tables(1, [*itertools.product((-9, -3, 0.9, 1, 5), (NAN, 0, 1), (0, 1))]),
@@ -170,6 +170,11 @@ class TestLogisticRegression(LearnerConformance):
         box(CORNER, target=TWO, weights_from="sums", columns=2),
         box(CORNER, target=TWO, times=24.0, seen=each_kind, delta=1e-6),
     )
+
+    @pytest.fixture(autouse=True)
+    def products_of_few_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the few rows of an enumeration be enough for products of columns."""
+        monkeypatch.setattr("workbench.learners.logistic_regression.descent._ROWS_EACH", 0)
 
     def ranged(self) -> list[Way]:
         """Return the way without a δ: with one, means and moments are asked for in place of ranges."""

@@ -121,6 +121,18 @@ def test_with_a_delta_and_many_rows_it_descends(tables: Callable[[str], Table]) 
         assert not fitted(iris(), 10.0, delta=1e-6, **asked).model_.setting.gaussian
 
 
+def test_with_a_delta_and_many_more_rows_it_sees_what_two_columns_say_together(tables: Callable[[str], Table]) -> None:
+    X = np.random.default_rng(1).uniform(-1, 1, (3_000, 3))
+    data = table(X, (X[:, 0] * X[:, 1] > 0).astype(int), {f"x{j}": (-1, 1) for j in range(3)})
+    assert accuracy(data, 1.0, 0, delta=1e-6) > 0.9 > 0.7 > accuracy(data, None, 0)
+    kept = fitted(data, 1.0, delta=1e-6).model_.to_plain()
+    # A file of a former format holds no products, and is not read as if it did.
+    with pytest.raises(ParameterError, match="whole numbers"):
+        LogisticRegressionModel.from_plain({**kept, "format": 2})
+    few = tables("breast cancer")
+    assert not fitted(few, 3.0, delta=1e-6).model_.setting.descent.bends
+
+
 def test_a_descent_on_very_many_columns_takes_no_square_of_their_number() -> None:
     values, rows = 1_500, np.arange(100) % 2
     colour = Attribute(name="colour", kind="category", domain=tuple(map(str, range(values))))

@@ -135,7 +135,7 @@ def test_every_release_draws_anew(tmp_path):
 def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(tmp_path, monkeypatch):
     from workbench.release import path as export
 
-    path, real = tmp_path / "ledger.sqlite", export._draft
+    path, real = tmp_path / "ledger.sqlite", export._Drawing._draft
 
     def lower(*arguments: object) -> object:
         with Ledger.open(path) as other:
@@ -143,7 +143,7 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(tmp_path, m
             other.set_cap(dataset, Decimal("0.5"))
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(export, "_draft", lower)
+    monkeypatch.setattr(export._Drawing, "_draft", lower)
     release(path, tmp_path / "people.csv", account="people")
     assert certificate_of(tmp_path / "people.csv")["account"]["remaining_after"] == "0"
     assert verify_release(tmp_path / "people.csv") == []

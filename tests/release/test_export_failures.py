@@ -55,7 +55,7 @@ STAGES = {
     "the draft of the certificate": (export, "sealed", FREE),
     "the charge": (Ledger, "charge", FREE),
     "the first byte": (DrawFile, "write", CHARGED),
-    "write": (export, "_write", CHARGED),
+    "write": (export._Drawing, "_write", CHARGED),
     "the last sync": (DrawFile, "finish", CHARGED),
     "the certificate": (export, "resealed", CHARGED),
     "its encoding": (export, "encoded", CHARGED),

@@ -90,19 +90,19 @@ def test_what_is_reserved_is_enough_for_every_draw(tmp_path):
 
 def test_a_disk_filled_by_others_while_the_release_is_written_does_not_stop_it(small_disk, tmp_path, monkeypatch):
     target, ledger = small_disk / "people.csv", tmp_path / "ledger.sqlite"
-    real = export._write
+    real = export._Drawing._write
 
     def fill_then_write(*given: Any) -> Any:
         free = shutil.disk_usage(small_disk).free
         (small_disk / "ballast").write_bytes(b"x" * free)
         return real(*given)
 
-    monkeypatch.setattr(export, "_write", fill_then_write)
+    monkeypatch.setattr(export._Drawing, "_write", fill_then_write)
     with contextlib.suppress(InputError):  # where not even the certificate finds a place, the draw waits
         release(ledger, target)
     (small_disk / "ballast").unlink()
     assert statuses(ledger) == ["charged"]
-    monkeypatch.setattr(export, "_write", real)
+    monkeypatch.setattr(export._Drawing, "_write", real)
     if not target.exists():
         assert release(ledger, target).published_earlier
     assert statuses(ledger) == ["charged"]

@@ -222,8 +222,8 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
     ("owner", "attribute", "after", "watched", "expected"),
     [
         ("workbench.release.ledger.ledger:Ledger", "reserve", True, False, "void"),
-        ("workbench.release.path", "_draft", False, False, "void"),
-        ("workbench.release.path", "_draft", False, True, "lost"),
+        ("workbench.release.path:_Drawing", "_draft", False, False, "void"),
+        ("workbench.release.path:_Drawing", "_draft", False, True, "lost"),
         ("workbench.release.ledger.ledger:Ledger", "charge", False, False, "void"),
         ("workbench.release.ledger.ledger:Ledger", "charge", True, False, "lost"),
         ("workbench.release.parts:DrawFolder", "write", True, False, "lost"),

@@ -219,13 +219,11 @@ class PageFrame(QWidget):
             cls.refresh = _keeps_keys(cls.refresh)  # type: ignore[assignment, method-assign]
 
     def set_tabs(self, tabs: QWidget) -> None:
-        """Put the tabs of the page's room at its head."""
         self._tabs = tabs
         self._head.insertWidget(0, tabs)
         self._place_header()
 
     def _place_header(self) -> None:
-        """Put the buttons of the header beside the tabs where both have room there, else below them."""
         needed = self._tabs.sizeHint().width() + self._beside.sizeHint().width() + 2 * MARGIN + GAP
         fits, beside = needed <= self.width(), self._head.indexOf(self._beside) >= 0
         self._beside.setVisible(self.header.count() > 0)

@@ -116,11 +116,6 @@ def _float_below(value: Decimal) -> Decimal:
     return exact(near if exact(near) <= value else math.nextafter(near, 0.0))
 
 
-def left_text(epsilon: Decimal, delta: Decimal) -> str:
-    """Return what a cap still allows, rounded down."""
-    return with_delta(f"ε = {at_least(epsilon)}", delta)
-
-
 def left_of(session: Session, delta: Decimal) -> str:
     """Return what remains of caps that are too small, as the end of a sentence."""
     remaining = session.account.remaining or Decimal(0)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
-from workbench.gui.project.file_stamps import changed_since
+from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan
@@ -151,8 +151,7 @@ def look_before_release(
     asked: Asked = NOISY_ROWS,
 ) -> JobHandle:
     """Find out whether a release was made before, is refused, or would replace another file; nothing is recorded."""
-    opened, draft, cluster = session.opened, session.plan, session.cluster
-    assert opened is not None
+    opened, draft, cluster = session.open_table, session.plan, session.cluster
 
     def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
         return _looked(opened, draft, target, asked, _workers_of(cluster, emit, cancel), cancel)

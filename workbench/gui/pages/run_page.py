@@ -13,8 +13,7 @@ from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import FOR_TABLES
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, look, reword
 from workbench.params import ParameterError, WorkbenchError

@@ -9,7 +9,6 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +17,8 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 
-from workbench.gui.project.project import Project
+from workbench.gui.project.project import Project, Saved, SourceMissingError, open_as
 from workbench.gui.project.project_file import SUFFIX, Planned, holds_values, project_of, project_raw
-from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_as
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -79,7 +77,6 @@ class Slot:
             self._path = path
 
     def clear(self, turn: float) -> None:
-        """Remove the file, in a worker."""
         with self._lock:
             if turn >= self._newest and self._path is not None:
                 self._path.unlink(missing_ok=True)
@@ -150,19 +147,15 @@ def claim() -> Unsaved | None:
     return None
 
 
-def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
-    """Settle what killed runs left reserved; ``show`` gets a sentence for each, shown this once."""
+def recovered(emit: Emit, cancel: CancelToken) -> list[str]:
+    """Settle what killed runs left reserved, in a worker; return a sentence for each, to be shown this once."""
+    if not (user_data() / "ledger.sqlite").exists():
+        return []
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.recover import recover
 
-    def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        if not (user_data() / "ledger.sqlite").exists():
-            return []
-        from workbench.release.ledger.ledger import Ledger
-        from workbench.release.recover import recover
-
-        with Ledger.open() as book:
-            return recover(book)
-
-    jobs.start(Job(tr("Looking after the ledger"), work), shown=False, on_result=show)
+    with Ledger.open() as book:
+        return recover(book)
 
 
 def _folder(*, make: bool = False) -> Path:
@@ -307,7 +300,8 @@ class RestorePanel(_Offer):
         """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
         job = Job(tr("Looking for unsaved work"), lambda emit, cancel: claim())
         self._jobs.start(job, shown=False, on_result=self._offer)
-        recover_ledger(self._jobs, self._report_charges)
+        after = Job(tr("Looking after the ledger"), recovered)
+        self._jobs.start(after, shown=False, on_result=self._report_charges)
 
     def forget(self) -> None:
         """Remove what was offered and not taken, as the window ends well: an offer is made once."""

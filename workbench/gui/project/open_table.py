@@ -1,43 +1,226 @@
-"""Open a table or a set of images: read it, look at its columns, and make the first draft of a plan."""
+"""Open a table or a set of images, read it and draft its plan; join a second table; notice files that have changed."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.data.databases.address import title_of
-from workbench.gui.project.file_stamps import require_unchanged, stamp_of
-from workbench.gui.project.join_tables import joins_again
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import OPEN, DraftPlan
 from workbench.gui.session.draft_edits import as_suggested
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session, Stamp
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import CancelToken, Emit, Job
-from workbench.params import WorkbenchError
+from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_toml
 from workbench.sanitize.questions import FIRST_EPSILON, Suggestion, suggestion
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
+    from workbench.data.joined import Join
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
+    from workbench.data.table import Table
     from workbench.sanitize.questions import Questions
+
+
+# -- versions of files ------------------------------------------------------------------------------------------------
+
+
+def stamp_of(source: str) -> Stamp | None:
+    """Return what differs between versions of a file or folder; ``None`` of a sample and of what is gone."""
+    if source.startswith("sample:"):
+        return None
+    try:
+        found = os.stat(source)
+        if not os.path.isdir(source):
+            return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+        below = [(path, os.stat(os.path.join(source, path))) for path in _images_below(source)]
+    except OSError:
+        return None
+    stated = "".join(f"{path}\0{one.st_size}\0{one.st_mtime_ns}\0" for path, one in below)
+    digest = hashlib.sha256(os.fsencode(stated)).digest()
+    return Stamp(found.st_ino, sum(one.st_size for _, one in below), int.from_bytes(digest[:8], "big"))
+
+
+def _images_below(folder: str) -> list[str]:
+    """Return the relative paths of the images in a folder: what else lies there, such as a project, is none of them."""
+    from workbench.data.images.read import PACKED_OR_PICTURES
+
+    found = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
+    return sorted(os.path.relpath(path, folder) for path in found if path.lower().endswith(PACKED_OR_PICTURES))
+
+
+def require_unchanged(source: str, before: Stamp | None) -> None:
+    """Raise :class:`InputError` where a file was changed while it was read: the rows may be of two versions."""
+    if stamp_of(source) != before:
+        raise InputError(tr("the file was changed while it was read"), source, tr("open it again once it is complete"))
+
+
+def changed_since(opened: OpenTable | OpenImages) -> str:
+    """Return a clause on what became of the files since they were read, empty where they are as they were."""
+    files = [(opened.source, opened.stamp)]
+    if isinstance(opened, OpenTable):
+        files.append((opened.second, opened.second_stamp))
+    return ". ".join(filter(None, (_changed(*file) for file in files)))
+
+
+def _changed(source: str, opened: Stamp | None) -> str:
+    now = stamp_of(source)
+    if opened is None or now == opened:
+        return ""
+    name = os.path.basename(source)
+    if now is None:
+        return tr("{name} is no longer there. The release is made from the version that was opened", name=name)
+    return tr(
+        "{name} has changed on the disk since it was opened. The release is made from the version that was opened",
+        name=name,
+    )
+
+
+# -- a second table ---------------------------------------------------------------------------------------------------
+
+
+class Second(NamedTuple):
+    """A table that may be joined, and the version of the file that was read."""
+
+    table: Table
+    stamp: Stamp | None
+
+
+def read_second(path: str, join: Join | None, cancel: CancelToken) -> Second:
+    """Return the second table as a plan says, else as it seems to be; what was guessed is for a person to look at."""
+    from workbench.data.read import read_table
+
+    options, stamp = None if join is None or join.reading is None else join.reading.options, stamp_of(path)
+    table = read_table(path, options, cancel=cancel, replace_invalid=True)
+    require_unchanged(path, stamp)
+    _ = table.frame
+    return Second(table, stamp)
+
+
+def load_joined(
+    opened: OpenTable, plan: DraftPlan, second: Second, persons: tuple[str, str], emit: Emit, cancel: CancelToken
+) -> tuple[OpenTable, DraftPlan]:
+    """Return the open table joined (anew) with a second one, and the plan of both; runs in a worker.
+
+    What was guessed of the second file is taken as confirmed; ``persons`` name the person's column of each table.
+
+    Raises:
+        InputError: the two cannot be joined.
+    """
+    from workbench.data.columns.profile import profile
+    from workbench.data.csv.options import ReadOptions
+    from workbench.data.joined import Join, joined
+    from workbench.data.reading import reading_of
+    from workbench.data.schema import DECLARED
+    from workbench.sanitize.plan_template import draft
+
+    first = opened.table if opened.table.joined is None else opened.table.joined.first
+    reading = reading_of(second.table, ReadOptions())
+    stated = reading and dataclasses.replace(reading, origin=DECLARED)
+    table = joined(first, second.table.replaced(doubts=()), *persons)
+    columns = profile(table, cancel=cancel, emit=emit)
+    made = draft(columns, float(plan.epsilon), labelled=table.labelled_domains())
+    drafted = DraftPlan.from_raw(parse_toml(made.toml, "draft"))
+    known = {column.name: column for column in plan.columns}
+    both = plan.with_(columns=tuple(known.get(column.name, column) for column in drafted.columns))
+    both = both.with_unit(persons[0]).with_(join=Join(on=persons[1], reading=stated))
+    both.problems()  # makes the grid of every column once, here rather than on the GUI thread
+    return dataclasses.replace(opened, table=table, profile=columns, second_stamp=second.stamp), both
+
+
+def joins_again(
+    former: object,
+) -> Callable[[OpenTable, DraftPlan, Emit, CancelToken], tuple[OpenTable, DraftPlan]] | None:
+    """Return what joins a table that is read again with the second one it had, read again; ``None`` without one."""
+    of = former.table.joined if isinstance(former, OpenTable) else None
+    if of is None:
+        return None
+    path, persons = of.second.source, (of.person, of.on)
+
+    def join(opened: OpenTable, plan: DraftPlan, emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan]:
+        return load_joined(opened, plan, read_second(path, plan.join, cancel), persons, emit, cancel)
+
+    return join
+
+
+def join_tables(session: Session, jobs: JobCenter, second: Second, persons: tuple[str, str]) -> JobHandle:
+    """Join a second table with the open one, and plan its columns; they are still to be declared."""
+    opened, plan = session.open_table, session.plan
+    title = title_of(second.table.source)
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan]:
+        return load_joined(opened, plan, second, persons, emit, cancel)
+
+    def apply(made: tuple[OpenTable, DraftPlan]) -> None:
+        if session.opened is not opened or session.plan != plan:
+            session.notify("warning", tr("The plan was edited meanwhile: join the table again."))
+            return
+        session.swap(tr("join {title}", title=title), *made, lambda: read_account(session, jobs))
+        session.notify("info", tr("Joined {title}: declare its columns, too.", title=title))
+
+    return jobs.start(Job(tr("Joining"), work, about=title), key=JOIN, on_result=apply)
+
+
+def leave_second(session: Session, jobs: JobCenter) -> JobHandle:
+    """Go on with the first of two joined tables alone."""
+    opened, plan = session.open_table, session.plan
+    assert opened.table.joined is not None
+    first, title = opened.table.joined.first, title_of(opened.second)
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan]:
+        from workbench.data.columns.profile import profile
+
+        columns = profile(first, cancel=cancel, emit=emit)
+        alone = dataclasses.replace(opened, table=first, profile=columns, second_stamp=None)
+        kept = tuple(column for column in plan.columns if column.name in first.names)
+        return alone, plan.with_(join=None, columns=kept)
+
+    def apply(made: tuple[OpenTable, DraftPlan]) -> None:
+        if session.opened is opened and session.plan == plan:
+            session.swap(tr("leave {title} out", title=title), *made, lambda: read_account(session, jobs))
+
+    return jobs.start(Job(tr("Leaving a table out"), work, about=title), key=JOIN, on_result=apply)
+
+
+def look_at_second(jobs: JobCenter, path: str, show: Callable[[Second], None]) -> JobHandle:
+    """Read a table that may be joined."""
+    title = tr("Reading the second table")
+    job = Job(title, lambda emit, cancel: read_second(path, None, cancel), about=title_of(path))
+    return jobs.start(job, key=JOIN, on_result=show)
+
+
+def count_matched(
+    session: Session, jobs: JobCenter, second: Table, persons: tuple[str, str], show: Callable[[int], None]
+) -> JobHandle:
+    """Count the persons who are in both tables; the figure is private."""
+    opened = session.open_table
+    first = opened.table if opened.table.joined is None else opened.table.joined.first
+
+    def work(emit: Emit, cancel: CancelToken) -> int:
+        from workbench.data.joined import persons_in_both
+
+        return persons_in_both(first, second, *persons)
+
+    return jobs.start(Job(tr("Counting persons"), work), key="join count", shown=False, on_result=show)
 
 
 # -- opening ----------------------------------------------------------------------------------------------------------
 
 
-KEY = "open"
+KEY, JOIN = "open", "join"
 SEVERAL = "several-tables"
 """Code of the refusal of a database in which no table is named: the person is asked which."""
 _LEFT_OUT = tr_later("left out of the sample’s first plan")
@@ -88,7 +271,9 @@ def open_table(
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
-        if _holds_images(source):
+        from workbench.data.images.read import is_image_set
+
+        if not source.startswith("sample:") and is_image_set(source):
             return load_images(source, declared, emit, cancel)
         made = load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
         return made if joined is None or kept is None else joined(made[0], kept, emit, cancel)
@@ -120,12 +305,6 @@ def _say_not_opened(session: Session, name: str, error: BaseException) -> None:
         return
     still, why = session.open_data.title, sentence(error)
     session.notify("error", tr("{name} was not opened, {title} still is: {error}", name=name, title=still, error=why))
-
-
-def _holds_images(source: str) -> bool:
-    from workbench.data.images.read import is_image_set
-
-    return not source.startswith("sample:") and is_image_set(source)
 
 
 def load(
@@ -161,7 +340,8 @@ def load(
     suggested = suggestion(columns, table.rows, {c.name: c.role for c in plan.columns})
     lesson = ""
     if kept is not None:
-        plan = _with_facts_of(plan, kept)
+        known = {c.name: c for c in kept.columns}
+        plan = dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
     elif described is not None:
         plan = with_first_plan(plan, described)
         plan = plan.with_(asked=plan.questions.asked)
@@ -209,12 +389,6 @@ def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> Dra
         for c in plan.columns
     )
     return dataclasses.replace(plan, columns=columns)
-
-
-def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
-    """Return the draft that was kept, of the columns that there are now."""
-    known = {c.name: c for c in kept.columns}
-    return dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
 
 
 # -- images -----------------------------------------------------------------------------------------------------------

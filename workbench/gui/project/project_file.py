@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data.databases.address import address_of
 from workbench.gui.session.draft import FACTS, WHOLE, DraftPlan
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError
@@ -77,7 +76,6 @@ class Planned:
 
     @classmethod
     def of(cls, session: Session) -> Planned:
-        """Return what is planned now of what is open."""
         opened = session.open_data
         if isinstance(opened, OpenImages):
             return cls(opened.source, session.plan, declared=opened.options, network=session.network.plan)
@@ -87,7 +85,6 @@ class Planned:
 
     @property
     def is_sample(self) -> bool:
-        """Whether it is of a table that came with the program."""
         return self.source.startswith("sample:")
 
 
@@ -223,7 +220,6 @@ def _way(named: object, path: Path) -> str:
 
 
 def _only(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    """Return the one table of keys that is called ``name``."""
     from workbench.params.codec import require_table
 
     found = raw[name]

@@ -11,8 +11,7 @@ from workbench.gui.session.account_view import GENERALISED, AccountView, Release
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_number, tr_sentence
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
@@ -109,20 +108,12 @@ def change_ledger(
     jobs.start(Job(title, work), on_result=apply)
 
 
-def read_releases(
-    jobs: JobCenter, show: Callable[[tuple[ReleasedStep, ...]], None], on_failure: Callable[[BaseException], None]
-) -> None:
+def read_releases(jobs: JobCenter, show: Callable[[tuple[ReleasedStep, ...]], None]) -> None:
     """Read every release of every table, the newest first."""
-    job = Job(tr("Reading the ledger"), lambda emit, cancel: all_releases())
-    jobs.start(job, key="releases", shown=False, on_result=show, on_failure=on_failure)
+    jobs.start(Job(tr("Reading the ledger"), all_releases), key="releases", shown=False, on_result=show)
 
 
-def read_models(
-    jobs: JobCenter,
-    key: str,
-    show: Callable[[tuple[ReleasedModel, ...]], None],
-    on_failure: Callable[[BaseException], None],
-) -> None:
+def read_models(jobs: JobCenter, key: str, show: Callable[[tuple[ReleasedModel, ...]], None]) -> None:
     """Read every model of the ledger, the newest first; ``key`` names who asks."""
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...]:
@@ -131,10 +122,10 @@ def read_models(
         return released_models(cancel)
 
     job = Job(tr("Reading the released models"), work)
-    jobs.start(job, key=f"models {key}", shown=False, on_result=show, on_failure=on_failure)
+    jobs.start(job, key=f"models {key}", shown=False, on_result=show)
 
 
-def all_releases() -> tuple[ReleasedStep, ...]:
+def all_releases(emit: Emit, cancel: CancelToken) -> tuple[ReleasedStep, ...]:
     """Return every release and generalised table of every table, the newest first; none where there is no ledger."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import COUNTED

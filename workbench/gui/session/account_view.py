@@ -52,7 +52,6 @@ class ReleasedStep:
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
         return self.output if self.model else self.output.parent
 
     @property

@@ -49,7 +49,6 @@ class Problem:
         return again(self.said)
 
     def error(self) -> ParameterError:
-        """Return the error for whoever needs a plan."""
         where = tr("column {name}", name=self.column) if self.column else tr("plan")
         return ParameterError(self.text, where, code=self.code, field=self.field)
 
@@ -117,12 +116,10 @@ class DraftColumn:
 
     @property
     def numeric(self) -> bool:
-        """Whether the values lie on a line with bounds."""
         return self.kind in NUMERIC
 
     @property
     def protected(self) -> bool:
-        """Whether the column goes through a mechanism."""
         return self.action == "protect"
 
     @property
@@ -230,7 +227,6 @@ class DraftPlan:
 
     @property
     def replaces_invalid(self) -> bool:
-        """Whether no cell is refused for its value."""
         return self.invalid == "replace"
 
     @classmethod
@@ -293,17 +289,14 @@ class DraftPlan:
         return made
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return everything that keeps the draft from being a plan."""
         return self._planned[1]
 
     @property
     def ready(self) -> bool:
-        """Whether the draft is a plan."""
         return bool(self.columns) and not self.problems()
 
     @cached_property
     def protected(self) -> tuple[DraftColumn, ...]:
-        """The columns that go through a mechanism."""
         return tuple(c for c in self.columns if c.protected)
 
     @cached_property
@@ -313,7 +306,6 @@ class DraftPlan:
 
     @cached_property
     def target(self) -> str | None:
-        """The column to predict, or ``None``."""
         return next((c.name for c in self.columns if c.role == "target"), None)
 
     @cached_property
@@ -322,7 +314,6 @@ class DraftPlan:
         return questions_of(self.columns, self.epsilon, self.asked)
 
     def column(self, name: str) -> DraftColumn:
-        """Return the column called ``name``."""
         return next(c for c in self.columns if c.name == name)
 
     def guesses(self) -> tuple[Guess, ...]:
@@ -339,7 +330,6 @@ class DraftPlan:
         return tuple(Guess(c.name, c.unconfirmed, tuple(str(getattr(c, f)) for f in c.unconfirmed)) for c in marked)
 
     def confirmed(self) -> DraftPlan:
-        """Return the draft with every guess confirmed."""
         columns = tuple(dataclasses.replace(c, guessed=()) if c.guessed else c for c in self.columns)
         return dataclasses.replace(self, columns=columns)
 
@@ -478,7 +468,6 @@ class NetworkDraft(QObject):
         self.plan: DpSgdPlan | None = None
 
     def set(self, plan: DpSgdPlan | None) -> None:
-        """Take ``plan`` in place of the former one."""
         if plan != self.plan:
             self.plan = plan
             self.changed.emit()

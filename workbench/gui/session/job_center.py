@@ -91,7 +91,6 @@ class JobHandle(QObject):
         return self._asked and isinstance(self.end, Finished)
 
     def cancel(self) -> None:
-        """Ask the job to stop at its next step."""
         if self.running and not self._run.cancelling:
             self._asked = True
             self._run.cancel()
@@ -109,7 +108,6 @@ class JobHandle(QObject):
         return self._run.wait(seconds)
 
     def pump(self) -> None:
-        """Send what the job has said since the last look."""
         for event in self._run.poll():
             self._send(event)
 
@@ -201,7 +199,6 @@ class JobCenter(QObject):
         return handle
 
     def cancel_all(self) -> None:
-        """Ask every job to stop."""
         for handle in self._handles:
             handle.cancel()
 

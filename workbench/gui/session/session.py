@@ -20,10 +20,9 @@ from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.draft import DraftPlan, NetworkDraft
 from workbench.gui.session.draft_edits import answered, in_step
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.open_images import OpenImages, Stamp
 from workbench.gui.session.settings import Cluster, RecentFiles, Settings
 from workbench.gui.session.undo import PlanEdit
-from workbench.gui.style.language import tr, tr_number
+from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 from workbench.sanitize.questions import Questions, Suggestion
@@ -31,6 +30,8 @@ from workbench.sanitize.questions import Questions, Suggestion
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
+    from workbench.data.images.image_set import ClassSeen, ImageSet
+    from workbench.data.images.read import ImageOptions
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
     from workbench.gui.session.generalise_draft import GeneraliseDraft
@@ -53,7 +54,6 @@ class Offer(QObject):
         self.value: Any = None
 
     def make(self, value: Any) -> None:
-        """Ask for ``value``."""
         self.value = value
         self.made.emit(value)
 
@@ -66,6 +66,20 @@ class Offer(QObject):
 
 Level = Literal["info", "warning", "error"]
 State = Literal["empty", "needs", "ready"]
+
+
+FOR_TABLES = tr_later(
+    "A set of images is open, and this page is for tables: networks learn from images in Models, Train."
+)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What differs between versions of a file: its identity, size and time of change, as the system has them."""
+
+    inode: int
+    size: int
+    changed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +110,6 @@ class OpenTable:
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
-        """The profile of each column by its name."""
         return {profile.name: profile for profile in self.profile}
 
     def rows_under(self, plan: DraftPlan) -> int:
@@ -105,7 +118,6 @@ class OpenTable:
 
     @property
     def title(self) -> str:
-        """What a person calls the table."""
         return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
 
     @property
@@ -122,6 +134,57 @@ class OpenTable:
     def is_sample(self) -> bool:
         """Whether it came with the program."""
         return self.source.startswith("sample:")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenImages:
+    """The images that are open. All but their number, shape and classes is private.
+
+    Attributes:
+        table: the images as rows: what the ledger knows them by.
+        source: the path they were read from.
+        options: what the person declared about them.
+        folder: whether the source is a folder.
+        resizable: whether it holds class folders, whose images may be resized and made grey.
+        stamp: the version of the file or folder that was read.
+        seen: how many images each class has, and some of them: private.
+    """
+
+    table: ImageSet
+    source: str
+    options: ImageOptions
+    folder: bool = False
+    resizable: bool = False
+    stamp: Stamp | None = None
+    seen: tuple[ClassSeen, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return Path(self.source).name or self.source
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it came with the program: no set of images does."""
+        return False
+
+    @property
+    def stated(self) -> str:
+        """What is public of it, in words: ``60,000 images, 28 × 28 grey, 10 classes``."""
+        images, people = self.table, self.options.rows_per_person
+        number = tr_n("{n} image", "{n} images", images.rows)
+        classes = tr_n("{n} class", "{n} classes", len(images.classes))
+        stated = f"{number}, {tr_sentence(str(images.shape))}, {classes}"
+        return stated if people == 1 else f"{stated}, {tr('{number} per person', number=tr_number(people, ','))}"
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Sentences on what ε does not cover: public facts that nobody declared."""
+        taken = self.table.taken
+        return (
+            (tr("the {facts} were taken from the image files and not declared", facts=tr_sentence(taken)),)
+            if taken
+            else ()
+        )
 
 
 @dataclass(frozen=True)
@@ -260,16 +323,20 @@ class Session(QObject):
         return self.opened or self.images
 
     @property
+    def open_table(self) -> OpenTable:
+        """The table that is open, for what is done only while there is one."""
+        assert self.opened is not None
+        return self.opened
+
+    @property
     def folder(self) -> str:
         """The folder of the table's file, where every file is looked for first; empty where there is none."""
         return "" if self.opened is None else self.opened.folder
 
     def profile_of(self, name: str) -> ColumnProfile | None:
-        """Return what a column of the open table looks like; ``None`` where there is no such column."""
         return self.opened.profiles.get(name) if self.opened else None
 
     def kind_of(self, name: str) -> str:
-        """Return the kind that a column seems to have."""
         profile = self.profile_of(name)
         return profile.kind if profile else "category"
 
@@ -309,8 +376,7 @@ class Session(QObject):
                 signal.emit()
             then()
 
-        assert self.opened is not None
-        self.undo_stack.push(PlanEdit(text, (self.opened, self.plan), (opened, plan), show))
+        self.undo_stack.push(PlanEdit(text, (self.open_table, self.plan), (opened, plan), show))
 
     def open_part(self, path: Path, rest: Path) -> None:
         """Open a file of some rows of the open table in its place; the plan stays, and ``rest`` was held out of it."""
@@ -334,7 +400,6 @@ class Session(QObject):
         return self.chosen_way or self._advised or self.questions.way
 
     def choose_way(self, name: str) -> None:
-        """Choose a way to release: ``rows``, ``synthetic``, ``statistics``, ``model`` or the name of a kind."""
         before, self.chosen_way = self.way, name
         if self.way != before:
             self.way_changed.emit()
@@ -404,11 +469,9 @@ class Session(QObject):
 
     @property
     def target(self) -> str | None:
-        """The column to predict."""
         return self.plan.target
 
     def set_target(self, name: str | None) -> None:
-        """Choose the column to predict."""
         self.edit(tr("predict {column}", column=name) if name else tr("predict nothing"), self.plan.with_target(name))
 
     def _show_plan(self, plan: DraftPlan) -> None:
@@ -419,7 +482,6 @@ class Session(QObject):
                 self.questions_changed.emit()
 
     def ask_for_help(self, topic: str) -> None:
-        """Show a topic of the help."""
         self.help_topic = topic
         self.go("help")
         self.help_asked.emit(topic)
@@ -447,7 +509,6 @@ class Session(QObject):
             self.runs_changed.emit()
 
     def add_run(self, run: RunRecord) -> None:
-        """Keep a finished run."""
         self.runs = (*self.runs, run)
         self.runs_changed.emit()
 
@@ -471,7 +532,6 @@ class Session(QObject):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def set_theme(self, theme: Theme) -> None:
-        """Change the colours."""
         if theme != self.theme:
             self.theme = theme
             self.theme_changed.emit()
@@ -497,7 +557,6 @@ class Session(QObject):
         return ""
 
     def go(self, page: str) -> None:
-        """Show another page."""
         self.page_asked.emit(page)
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:

@@ -53,15 +53,12 @@ class Settings:
         self._file.setValue("scheduler_file", cluster.file)
 
     def load(self, key: str) -> object:
-        """Return what was saved under ``key`` (a state of Qt's), or ``None``."""
         return self._file.value(key)
 
     def save(self, key: str, value: object) -> None:
-        """Save a state of Qt's under ``key``."""
         self._file.setValue(key, value)
 
     def sync(self) -> None:
-        """Write the file now."""
         self._file.sync()
 
 
@@ -86,12 +83,10 @@ class RecentFiles(QObject):
 
     @property
     def paths(self) -> list[str]:
-        """The files, the newest first."""
         value = self._settings.load(KEY) or []
         return [str(v) for v in (value if isinstance(value, list) else [value])]  # a list of one comes back as a text
 
     def add(self, path: str) -> None:
-        """Put ``path`` first."""
         self._keep([path, *(p for p in self.paths if p != path)][:MOST])
 
     def forget(self, path: str) -> None:
@@ -99,7 +94,6 @@ class RecentFiles(QObject):
         self._keep([p for p in self.paths if p != path])
 
     def clear(self) -> None:
-        """Forget all of them."""
         self._keep([])
 
     def _keep(self, paths: list[str]) -> None:

@@ -20,7 +20,6 @@ class PlanEdit(QUndoCommand):
         self._before, self._after, self._show, self._merge = before, after, show, merge
 
     def undo(self) -> None:
-        """Show the plan as it was."""
         self._show(self._before)
 
     def redo(self) -> None:

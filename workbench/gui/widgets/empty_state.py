@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.session.open_images import FOR_TABLES
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import button, label, row, stack
 

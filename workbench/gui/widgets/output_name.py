@@ -10,8 +10,7 @@ from shiboken6 import isValid
 
 from workbench.gui.session.account_task import is_there
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.session.settings import Settings
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.path_field import PathField

@@ -109,11 +109,21 @@ def product_count(columns: int) -> int:
 
 
 def crossed(turned: NDArray[np.float64], picked: Sequence[int]) -> NDArray[np.float64]:
-    """Return products of two turned columns (n, k), within ±1, and of deviation :data:`_SPREAD` if these are normal."""
-    first, second = (places[list(picked)] for places in np.triu_indices(turned.shape[1]))
-    found = turned[:, first] * turned[:, second] / _SPREAD
-    square = (found - _SPREAD) / np.sqrt(2)
-    return np.clip(np.where(first == second, square, found), -1.0, 1.0)
+    """Return :func:`column_products` of turned columns, within ±1."""
+    return np.clip(column_products(turned, picked, _SPREAD), -1.0, 1.0)
+
+
+def column_products(columns: NDArray[np.float64], picked: Sequence[int], spread: float) -> NDArray[np.float64]:
+    """Return products of two of the columns (n, k), squares less their mean: of deviation ``spread`` if normal.
+
+    Args:
+        columns: about 0, with a deviation of ``spread``, which do not hang together (n, m).
+        picked: which products, by their place in the upper triangle, squares included.
+        spread: the deviation.
+    """
+    first, second = (places[list(picked)] for places in np.triu_indices(columns.shape[1]))
+    found = columns[:, first] * columns[:, second] / spread
+    return np.where(first == second, (found - spread) / np.sqrt(2), found)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@
    turned to their axes and scaled by their spread there (:mod:`workbench.learners.linear_regression.solve`). Elsewhere
    all columns are scaled by one public number.
 3. *Rounds*: each asks for the sum of the gradients of the logistic loss. The weights are the mean of the later rounds'
-   (after Bassily, Smith & Thakurta 2014, "Private empirical risk minimization", with full batches).
+   (after Bassily, Smith & Thakurta 2014, "Private empirical risk minimization", with full batches). Where rows are
+   many beside the products of two columns, rounds see these, too: what two columns say only together. They are products
+   of turned columns, so that they hardly hang together either.
 
 Sensitivities are L2, in whole numbers: what a row adds is brought down to a public limit. The limit of a gradient is
 low, so that rows that are far off, and those with a wrong class, move the weights no more than others.
@@ -21,7 +23,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.learners.linear_regression.solve import axes_of, directions
+from workbench.learners.linear_regression.solve import axes_of, column_products, directions, product_count
 from workbench.privacy.central.sums import heights, symmetric
 
 Doubles = NDArray[np.float64]
@@ -29,7 +31,7 @@ Doubles = NDArray[np.float64]
 MEANS, MOMENTS = ("first means", "second means"), "moments"
 
 # All of these were chosen on generated tables and on scikit-learn's wine, iris and titanic, at ε = 1 and 3.
-_MEANS_SHARE, _MOMENTS_SHARE = 0.06, 0.15
+_MEANS_SHARE, _MOMENTS_SHARE = 0.06, 0.15  # half of these where rows are so many that rounds see products
 _FAR, _NEAR = 0.75, 0.3  # of the norm of a row with every column at a bound: limits of a row about the first centres
 _MOMENTS_LIMIT = 0.06  # of the columns, for the norm of the products of a row
 _MOMENTS_FROM, _MANY_FROM = 4.0, 10.0
@@ -40,6 +42,11 @@ _FEW, _MANY, _STEP, _RIDGE = 12, 24, 4.0, 1.0
 _CAUTIOUS, _BOLD = (0.3, 0.0), (0.5, 0.5)
 """Without and with moments: the limit of a gradient, in norms of (1, x) where every column is one spread away; and the
 part of a step that is made once more in the next."""
+_AT_A_TIME = 1 << 20  # numbers
+_PRODUCTS_FROM, _ROWS_EACH, _MOST_PRODUCTS = 10.0, 30, 2_000
+"""n·√(2ρ) and n for each product of two free columns from which they are used, and how many at most."""
+_REACH, _PRODUCTS_LIMIT = 2.0, 0.08
+"""Spreads at which columns are cut off before they are multiplied; and the limit of a gradient with products."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +57,12 @@ class Axes:
         centre: means of the columns (m,).
         turn: the weights of the columns along each axis (m, m); ``None`` where they are only scaled, so that a table
             of very many columns needs no square of their number.
+        bends: whether rounds see products of two turned columns, too.
     """
 
     centre: Doubles
     turn: Doubles | None
+    bends: bool = False
 
     def rows(self, places: Doubles) -> Doubles:
         """Return rows (n, m) along the axes; each row by itself."""
@@ -61,10 +70,18 @@ class Axes:
             return (places - self.centre) / _USUAL_SPREAD
         return heights(places, np.vstack([-self.centre @ self.turn, self.turn]))
 
-    def weights(self, along: Doubles) -> Doubles:
-        """Return the weights of the columns (m + 1, k), offsets first, of those along the axes."""
-        slopes = along[1:] / _USUAL_SPREAD if self.turn is None else self.turn @ along[1:]
-        return np.vstack([along[0] - self.centre @ slopes, slopes])
+    def seen(self, along: Doubles) -> Doubles:
+        """Return what a round sees of rows along the axes (n, m); each row by itself."""
+        if not self.bends:
+            return along
+        near = np.clip(along, -_REACH, _REACH)
+        return np.hstack([along, column_products(near, range(product_count(near.shape[1])), 1.0)])
+
+    def heights(self, places: Doubles, weights: Doubles) -> Doubles:
+        """Return the scores of rows (n, m) by weights (s, k), a block of rows at a time; each row by itself."""
+        block = max(1, _AT_A_TIME // len(weights))
+        parts = (places[first : first + block] for first in range(0, max(len(places), 1), block))
+        return np.concatenate([heights(self.seen(self.rows(part)), weights) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -76,12 +93,15 @@ class Descent:
         width: m, the number of encoded columns.
         classes: k.
         known: n·√(2ρ) of the whole.
+        free: how many of the columns may vary freely: those of a name's values add up to 1. 0 where there are to be no
+            products, as in files of former formats.
     """
 
     rows: int
     width: int
     classes: int
     known: float
+    free: int = 0
 
     @property
     def _clear(self) -> float:
@@ -93,6 +113,18 @@ class Descent:
         return self._clear >= _MOMENTS_FROM
 
     @property
+    def bends(self) -> bool:
+        """Whether rounds see products of two columns."""
+        count = product_count(self.free)
+        enough = self.known >= _PRODUCTS_FROM * count > 0 and self.rows >= _ROWS_EACH * count
+        return self.turns and enough and product_count(self.width) <= _MOST_PRODUCTS
+
+    @property
+    def seen(self) -> int:
+        """How many parts of a row a round sees, the 1 included."""
+        return 1 + self.width + self.bends * product_count(self.width)
+
+    @property
     def rounds(self) -> int:
         """How many rounds there are."""
         return _MANY if self._clear >= _MANY_FROM else _FEW
@@ -101,6 +133,8 @@ class Descent:
     def weights(self) -> dict[str, float]:
         """Each query with its weight in the split of ρ."""
         before = {**dict.fromkeys(MEANS, _MEANS_SHARE), **({MOMENTS: _MOMENTS_SHARE} if self.turns else {})}
+        if self.bends:
+            before = {label: weight / 2 for label, weight in before.items()}
         each = (1 - sum(before.values())) / self.rounds
         return {**before, **{f"round {i + 1}": each for i in range(self.rounds)}}
 
@@ -108,16 +142,17 @@ class Descent:
         """Return the L2 norm that a row adds at most: of means in K, of moments in K², of a round in K."""
         limits = {MEANS[0]: _FAR * math.sqrt(self.width), MEANS[1]: _NEAR * math.sqrt(self.width)}
         limits[MOMENTS] = _MOMENTS_LIMIT * self.width
-        return limits.get(label, (_BOLD if self.turns else _CAUTIOUS)[0] * math.sqrt(1 + self.width))
+        each = _PRODUCTS_LIMIT if self.bends else (_BOLD if self.turns else _CAUTIOUS)[0]
+        return limits.get(label, each * math.sqrt(self.seen))
 
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""
         m = self.width
         of = {**dict.fromkeys(MEANS, m), MOMENTS: m * (m + 1) // 2}
-        return {label: of.get(label, self.classes * (m + 1)) for label in self.weights}
+        return {label: of.get(label, self.classes * self.seen) for label in self.weights}
 
-    def found(self, ask: Callable[[str, object], Doubles], deviation: Callable[[str], float]) -> Doubles:
-        """Return the weights (m + 1, k) on the encoded scale, offsets first.
+    def found(self, ask: Callable[[str, object], Doubles], deviation: Callable[[str], float]) -> tuple[Axes, Doubles]:
+        """Return the axes, and the weights (s, k) of what rounds see along them, offsets first.
 
         Args:
             ask: gives the released sums of a query in units of one row, which is given what it depends on: the centre
@@ -131,8 +166,8 @@ class Descent:
         axes = Axes(centre, None)
         if self.turns:
             covariance = symmetric(ask(MOMENTS, centre) / n, self.width)
-            axes = Axes(centre, axes_of(*directions(covariance, deviation(MOMENTS) / n)))
-        at, total, moved = np.zeros((3, self.width + 1, self.classes))
+            axes = Axes(centre, axes_of(*directions(covariance, deviation(MOMENTS) / n)), self.bends)
+        at, total, moved = np.zeros((3, self.seen, self.classes))
         late, pace = self.rounds // 2, (_BOLD if self.turns else _CAUTIOUS)[1]
         for number in range(self.rounds):
             gradient = ask(f"round {number + 1}", (axes, at)).reshape(self.classes, -1).T
@@ -140,4 +175,4 @@ class Descent:
             at = at + moved
             if number >= late:
                 total += at / (self.rounds - late)
-        return axes.weights(total)
+        return axes, total

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Classifier, PrivateEstimator
 from workbench.learners.encoding import grid_of
-from workbench.learners.logistic_regression.descent import MEANS, MOMENTS, Descent
+from workbench.learners.logistic_regression.descent import MEANS, MOMENTS, Axes, Descent
 from workbench.learners.logistic_regression.search import (
     MOST_CANDIDATES,
     UNIT,
@@ -114,6 +114,7 @@ class Setting(FitSetting[LogisticRegressionParameters]):
     """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     ranges_since = 2
+    bends_since = 3
 
     def delta_pays(self, given: Budget) -> bool:
         """Return whether a δ is used: descent asks for more than a search can, of rows that are many enough.
@@ -133,7 +134,10 @@ class Setting(FitSetting[LogisticRegressionParameters]):
         """What is asked with a δ."""
         if not self.gaussian:
             return None
-        return Descent(self.rows, self.width, self.classes, self.rows * math.sqrt(2 * float(self.amount)))
+        known = self.rows * math.sqrt(2 * float(self.amount))
+        bound = sum(not a.numeric and len(a.values()) > 2 for a in self.attributes)
+        free = self.width - bound if self.version >= self.bends_since else 0
+        return Descent(self.rows, self.width, self.classes, known, free)
 
     @cached_property
     def classes(self) -> int:
@@ -280,8 +284,10 @@ Answer = Callable[[str, Any], list[int]]
 _TOLERANCE = 3e-5
 
 
-def _weights(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
-    """Return the weights (D + 1, k) on the encoded scale, offsets first, and the encoded columns that are used.
+def _weights(setting: Setting, ask: Answer) -> tuple[Axes | None, Doubles, list[int]]:
+    """Return weights (s, k), offsets first, of what is seen along axes; and the encoded columns that are used.
+
+    Without axes these are the weights of the encoded columns.
 
     Args:
         setting: the public facts.
@@ -289,9 +295,9 @@ def _weights(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
             columns of the sums, columns and weights of a round.
     """
     if setting.descent:
-        every = list(range(setting.width))
-        return setting.descent.found(lambda *asked: setting.in_rows(asked[0], ask(*asked)), setting.deviation), every
-    return _searched(setting, ask) if setting.searches else _from_sums(setting, ask)
+        found = setting.descent.found(lambda *asked: setting.in_rows(asked[0], ask(*asked)), setting.deviation)
+        return *found, list(range(setting.width))
+    return None, *(_searched(setting, ask) if setting.searches else _from_sums(setting, ask))
 
 
 def _searched(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
@@ -386,7 +392,7 @@ class _Rows:
             axes, weights = asked
             if self._along is None:  # the axes are those of all rounds
                 self._along = axes.rows(self._encoded / self._size)
-            return gradient_sum(self._along, self._classes, weights, size, limit, l2_norms)
+            return gradient_sum(self._along, self._classes, weights, size, limit, l2_norms, axes.seen)
         centred = np.rint((self._encoded / self._size - asked) * size).astype(np.int64)
         if label == MOMENTS:
             return product_sums(within_limit(centred, product_l2_norms, limit, squared=True))
@@ -397,15 +403,16 @@ class LogisticRegressionModel(Classifier[Setting]):
     """The released numbers, and the classifier made from them.
 
     Attributes:
-        weights_: of the encoded columns (D + 1, k), offsets first.
+        axes_: with a δ what the encoded columns become.
+        weights_: of these, or of the encoded columns (s, k), offsets first.
     """
 
-    name, task, version = "logistic-regression", CLASSIFICATION, 2
+    name, task, version = "logistic-regression", CLASSIFICATION, 3
     parameters_type, setting_type = LogisticRegressionParameters, Setting
 
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
         super().__init__(setting, noise, answers)
-        self.weights_, self._used = _weights(setting, self._read)
+        self.axes_, self.weights_, self._used = _weights(setting, self._read)
 
     def _read(self, label: str, asked: Any) -> list[int]:
         if label not in self.answers:
@@ -420,7 +427,9 @@ class LogisticRegressionModel(Classifier[Setting]):
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, k)."""
-        return probabilities(heights(self.setting.encoding.places(X), self.weights_))
+        places = self.setting.encoding.places(X)
+        scores = self.axes_.heights(places, self.weights_) if self.axes_ else heights(places, self.weights_)
+        return probabilities(scores)
 
     @property
     def attributes_used(self) -> tuple[str, ...]:

@@ -53,14 +53,20 @@ def probabilities(heights_: Doubles) -> Doubles:
 
 
 def gradient_sum(
-    places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int, norms: Norms = l1_norms
+    places: Doubles,
+    classes: Whole,
+    weights: Doubles,
+    size: int,
+    limit: int,
+    norms: Norms = l1_norms,
+    seen: Callable[[Doubles], Doubles] = np.asarray,
 ) -> list[int]:
-    """Return the sum of :func:`gradients` over the rows, a block of them at a time."""
+    """Return the sum of :func:`gradients` over the rows, a block of them at a time; ``seen`` makes their columns."""
     total = np.zeros(weights.size, dtype=np.int64)
     block = max(1, _BLOCK // weights.size)
     for first in range(0, len(places), block):
         here = slice(first, first + block)
-        total += gradients(places[here], classes[here], weights, size, limit, norms).sum(axis=0)
+        total += gradients(seen(places[here]), classes[here], weights, size, limit, norms).sum(axis=0)
     return [int(v) for v in total]
 
 

@@ -465,7 +465,7 @@ class AttackPage(RunPage):
                 form.choose(target)
 
     def _read(self) -> None:
-        read_releases(self.jobs, self._offer, self.session.report)
+        read_releases(self.jobs, self._offer)
 
     def _offer(self, releases: tuple[ReleasedStep, ...]) -> None:
         self._releases = releases

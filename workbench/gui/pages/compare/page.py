@@ -209,7 +209,7 @@ class ComparePage(PageFrame):
 
     def _read(self) -> None:
         if self.isVisible():
-            read_models(self.jobs, "compare", self._show_models, self.session.report)
+            read_models(self.jobs, "compare", self._show_models)
 
     def _show_models(self, models: tuple[ReleasedModel, ...]) -> None:
         self._models = models

@@ -45,15 +45,12 @@ if TYPE_CHECKING:
 WIDTH, NARROW = 164, 112
 """Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
 
-NOT_DECLARED = tr_later("not declared")
 MISSING = (("refuse", tr_later("stop the release")), ("own-value", tr_later("keep as ‘missing’")))
 ORDERS = (
     (None, tr_later("year first")),
     ("day-first", tr_later("day first")),
     ("month-first", tr_later("month first")),
 )
-REFUSED = tr_later("stop the release")
-COUNTS_AS_MISSING = tr_later("count as ‘missing’")
 HELP = {
     "missing": tr_later(
         "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
@@ -160,7 +157,6 @@ class ReadingFacts(QWidget):
             self._show_cells(column)
 
     def focus_on(self, fact: str) -> None:
-        """Go to the field of a fact that is still open, and show what there is to choose."""
         field = self._fields[fact]
         field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if isinstance(field, QComboBox):
@@ -174,12 +170,12 @@ class ReadingFacts(QWidget):
     # -- filling in -----------------------------------------------------------------------------------------------
 
     def _fill(self, combo: ChoiceBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
-        still_open = [(tr(NOT_DECLARED), OPEN)] if present == OPEN else []
+        still_open = [(tr("not declared"), OPEN)] if present == OPEN else []
         combo.offer([*still_open, *((tr(words), value) for value, words in choices)], present)
         mark_wrong(combo, present == OPEN)
 
     def _fill_other(self, column: DraftColumn) -> None:
-        unlisted = tr(COUNTS_AS_MISSING) if self._session.plan.replaces_invalid else tr(REFUSED)
+        unlisted = tr("count as ‘missing’") if self._session.plan.replaces_invalid else tr("stop the release")
         values = dict.fromkeys((*(column.domain or ()), *([] if column.other is None else [column.other])))
         self.other.offer([(unlisted, None), *((value, value) for value in values)], column.other)
 
@@ -269,7 +265,6 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
 
 HEIGHT = 280
 PICTURE, LEAST_PICTURE = 260, 200
-ALL_OF_THEM = tr_later("edits apply to all selected columns")
 DECLARE_VALUES = tr_later(
     "Declare the values it can take from what everybody may know: the rows themselves are private."
 )
@@ -342,7 +337,7 @@ class AttributeDetail(DetailCard):
         self._name.set_whole(
             tr("{name} and {others} more", name=column.name, others=tr_number(others, ",")) if others else column.name
         )
-        self._kind.setText(tr(ALL_OF_THEM) if others else _kind_text(column, profile))
+        self._kind.setText(tr("edits apply to all selected columns") if others else _kind_text(column, profile))
         said = [self._attributes.label_of(column.name), self._attributes.meanings_of(column.name)]
         self._label.setText("  ·  ".join(filter(None, said)))
         self._label.setVisible(bool(self._label.text()) and not others)

@@ -337,7 +337,6 @@ class DialectForm(Card):
         self._show_guess(opened)
 
     def _show_parts(self, option: str, parts: Sequence[str], part: str) -> None:
-        """Offer the tables of a file, where there are several."""
         self._chooser = option
         for widget in (self.part, self._part_title):
             widget.setVisible(len(parts) > 1)

@@ -106,7 +106,7 @@ class DictionaryMenu(QToolButton):
             return
         path, kinds = Path(given), {p.name: p.kind for p in (opened.profile if opened is not None else ())}
         job = Job(tr("Importing"), lambda emit, cancel: declared(path, plan, kinds), about=path.name)
-        self._jobs.start(job, key=KEY, on_result=partial(self._take, plan), on_failure=session.report)
+        self._jobs.start(job, key=KEY, on_result=partial(self._take, plan))
 
     def _take(self, before: DraftPlan, made: Imported) -> None:
         if self._session.plan != before:
@@ -118,8 +118,7 @@ class DictionaryMenu(QToolButton):
 
     def _export(self) -> None:
         """Write what the plan declares; what was read off the rows is left out, and the person is informed."""
-        session, plan, opened = self._session, self._session.plan, self._session.opened
-        assert opened is not None
+        session, plan, opened = self._session, self._session.plan, self._session.open_table
         suggested = Path(opened.folder, f"{Path(opened.title).stem}-dictionary.csv")
         given = ask_where_to_save(self, tr("Export as a data dictionary"), str(suggested), DICTIONARIES)
         if not given:
@@ -139,6 +138,4 @@ class DictionaryMenu(QToolButton):
             more = tr_sentence(as_sentence(left_out))
             session.notify("warning" if left_out else "info", f"{said} {more}".rstrip())
 
-        self._jobs.start(
-            Job(tr("Exporting"), work, about=path.name), key=KEY, on_result=notify, on_failure=session.report
-        )
+        self._jobs.start(Job(tr("Exporting"), work, about=path.name), key=KEY, on_result=notify)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QWidget
 from workbench.gui.pages.data.facts import NAMES
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
+from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, panel, row, say, stack
 from workbench.gui.widgets.formatting import count
@@ -52,13 +53,12 @@ def listed(text: str) -> Listed:
 class DomainEditor(Card):
     """Edits the list of one attribute; nothing is taken before the button is pressed."""
 
-    taken = Signal(str, object, str)  # (name, values, origin) the list is to be declared
     left = Signal()  # the person is done, or thought better of it
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(spacing=8)
         named(self, "domain_editor", tr("List of values"))
-        self._name = ""
+        self._session, self._name = session, ""
         self._found: tuple[str, ...] = ()
         self._from_data = False
         self._cleared: frozenset[str] = frozenset()
@@ -114,8 +114,9 @@ class DomainEditor(Card):
 
     def take(self) -> None:
         if self._take.isEnabled():
-            origin = "data" if self._warned() else "declared"
-            self.taken.emit(self._name, listed(self.text.toPlainText()).values, origin)
+            values, origin = listed(self.text.toPlainText()).values, "data" if self._warned() else "declared"
+            words = tr("list the values of {name}", name=self._name)
+            self._session.edit_column(self._name, words, domain=values, bounds_origin=origin)
             self.left.emit()
 
     # -- within ---------------------------------------------------------------------------------------------------

@@ -61,7 +61,6 @@ PAID = tr_later(
     "ε covers what the plan takes of it."
 )
 PERSONS = tr_later("how many rows of each {unit} to keep; then one row of each is read")
-FILES = tr_later("CSV (*.csv)")
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,7 @@ class FindEntry(Entry):
     def __init__(self, session: Session, jobs: JobCenter, wanted: Wanted) -> None:
         super().__init__()
         self._session, self._wanted = session, wanted
-        assert session.opened is not None
-        self._rows = session.opened.rows_under(session.plan)
+        self._rows = session.open_table.rows_under(session.plan)
         least = Decimal(1).scaleb(-len(str(self._rows)) - 2)  # below 1/rows for a few rows of a person, too
         self._fields = {"epsilon": self._field("epsilon", FIRST)}
         if wanted.category:
@@ -131,7 +129,7 @@ class FindEntry(Entry):
 
     def _arrange(self) -> None:
         chosen = self.output.chooser(
-            lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr(FILES)),
+            lambda: ask_where_to_save(self, tr("Release into"), self.output.text(), tr("CSV (*.csv)")),
             tr("Choose the file to release into"),
             name="found_choose",
             text=tr("Choose…"),

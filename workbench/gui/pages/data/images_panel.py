@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.gui.pages.data.start import taken_words
-from workbench.gui.project.open_table import look_for_changes
+from workbench.gui.project.open_table import look_for_changes, open_images
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Facts, badge, button, label, named, panel, row, say, stack
@@ -97,18 +96,14 @@ TITLES = {
     "grey": tr_later("grey"),
     "rows_per_person": tr_later("images per person, at most"),
 }
-WAITS = tr_later("⚠ Not in effect yet: press Read again.")
 CHANGED = tr_later(
     "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
 )
-COLOURS = tr_later("3, red, green and blue")
 FEW = 12  # names of classes that are shown
 
 
 class ImagesPanel(QWidget):
     """Facts of the images and a form of what is declared of them; below, how many each class has, and some of them."""
-
-    read_again = Signal(object)  # (ImageOptions) read the files again by what is declared
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
@@ -119,9 +114,9 @@ class ImagesPanel(QWidget):
         self._declare = button(public, "images_declare", "link", tip=tr(DECLARE_TIP), press=self._declare_found)
         self._form = Form("images", ImageOptions, titles=TITLES)
         self._read = button(tr("Read again"), "images_read", tip=tr("Read the files by what is declared here"))
-        self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
+        self._read.clicked.connect(lambda: self._read_by(self._form.value()))
         self._form.changed.connect(self._edited)
-        self._waits = label(tr(WAITS), "warn", name="images_waits")
+        self._waits = label(tr("⚠ Not in effect yet: press Read again."), "warn", name="images_waits")
         self._shown: ImageOptions | None = None
         self._sheet = ClassSheet(session)
         self._arrange()
@@ -138,7 +133,7 @@ class ImagesPanel(QWidget):
         self._read.setMinimumHeight(ROW)
         changed = label(tr(CHANGED), "warn", wrap=True, name="images_changed")
         tip = tr("Read them as they are now")
-        again = button(tr("Read the files again"), "images_reload", tip=tip, press=self._reload)
+        again = button(tr("Read the files again"), "images_reload", tip=tip, press=lambda: self._read_by(None))
         self._stale = Card(row((changed, 1), again))
         self._stale.hide()
         upper = row((public, 1), (declared, 1), spacing=12)
@@ -167,7 +162,7 @@ class ImagesPanel(QWidget):
             ("images_file", tr("folder") if opened.folder else tr("file"), opened.title),
             ("images_count", tr("images"), tr_number(images.rows, ",")),
             ("images_size", tr("height × width"), tr("{size} pixels", size=f"{shape.height} × {shape.width}")),
-            ("images_channels", tr("channels"), tr("1, grey") if shape.channels == 1 else tr(COLOURS)),
+            ("images_channels", tr("channels"), tr("1, grey") if shape.channels == 1 else tr("3, red, green and blue")),
             ("images_classes", tr("classes"), f"{len(images.classes)}: {names}"),
         ):
             self._facts.show_line(key, name, value)
@@ -213,11 +208,13 @@ class ImagesPanel(QWidget):
 
     def _declare_found(self) -> None:
         if opened := self._session.images:
-            self.read_again.emit(self._as_found(opened))
+            self._read_by(self._as_found(opened))
 
-    def _reload(self) -> None:
+    def _read_by(self, options: object) -> None:
+        """Read the files again by ``options``, or where they are none by what was declared so far."""
         if opened := self._session.images:
-            self.read_again.emit(opened.options)
+            declared = options if isinstance(options, ImageOptions) else opened.options
+            open_images(self._session, self._jobs, opened.source, declared)
 
 
 KEPT_ABOUT = tr_later(

@@ -8,7 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFormLayout, QWidget
 
 from workbench.data.databases.address import title_of
-from workbench.gui.project.join_tables import Second, count_matched, join_tables, leave_second, look_at_second
+from workbench.gui.project.open_table import Second, count_matched, join_tables, leave_second, look_at_second
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_n
@@ -35,10 +35,9 @@ class JoinEntry(Entry):
 
     def __init__(self, session: Session, jobs: JobCenter, second: Table) -> None:
         super().__init__()
-        assert session.opened is not None
         self._session, self._jobs, self._second = session, jobs, second
         self._counting: JobHandle | None = None
-        here, marked = list(session.opened.table.names), session.opened.profile
+        here, marked = list(session.open_table.table.names), session.open_table.profile
         seen = [p.name for p in marked if WHOSE.intersection(suspicion.what for suspicion in p.suspicions)]
         usual = session.plan.unit or next(iter(seen), "")
         self.person = self._box("join_person", tr("Person ID in the open table"), here, usual)
@@ -65,7 +64,6 @@ class JoinEntry(Entry):
 
     @property
     def persons(self) -> tuple[str, str]:
-        """The column that identifies a person, of each table."""
         return self.person.currentText(), self.on.currentText()
 
     def problem(self) -> str:
@@ -96,7 +94,6 @@ class JoinQuestion:
         self._handle: JobHandle | None = None
 
     def ask(self) -> None:
-        """Join a second table, or leave out the one that is joined."""
         session, opened = self._session, self._session.opened
         if opened is None or (self._handle is not None and self._handle.running):
             return
@@ -105,9 +102,7 @@ class JoinQuestion:
             return
         path = ask_for_data(self._page, opened.folder)
         if path:
-            self._handle = look_at_second(
-                session, self._jobs, path, lambda second: self._read(opened, second), session.report
-            )
+            self._handle = look_at_second(self._jobs, path, lambda second: self._read(opened, second))
 
     def _read(self, opened: OpenTable, second: Second) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.

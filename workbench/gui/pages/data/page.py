@@ -12,11 +12,10 @@ from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
-from workbench.gui.project.open_table import open_images, open_table
+from workbench.gui.project.open_table import open_table
 from workbench.gui.session.blocking import refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, button, panel, reword, row, scrolled, segments, stack
@@ -26,7 +25,6 @@ from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.images.read import ImageOptions
     from workbench.gui.pages.data.find_values import FindValues
     from workbench.gui.pages.data.join import JoinQuestion
 
@@ -97,7 +95,6 @@ class DataPage(PageFrame):
         self.refresh()
 
     def _make_place(self, name: str) -> None:
-        """Make rows, dialect or list of values when first shown: a table opens without waiting for them."""
         if name in self._places:
             return
         if name == "rows":
@@ -120,8 +117,7 @@ class DataPage(PageFrame):
         else:
             from workbench.gui.pages.data.domain_editor import DomainEditor
 
-            self.values = DomainEditor()
-            self.values.taken.connect(self._take_values)
+            self.values = DomainEditor(self.session)
             self.values.left.connect(lambda: self._show_view("attributes"))
             self._add_place(name, self.values)
 
@@ -144,23 +140,16 @@ class DataPage(PageFrame):
         if folder:
             open_table(self.session, self.jobs, folder)
 
-    def _read_images_again(self, options: ImageOptions) -> None:
-        images = self.session.images
-        if images is not None:
-            open_images(self.session, self.jobs, images.source, options)
-
     def _read_again(self, options: ReadOptions, *, replaced: bool = False) -> None:
         source = self._failed_source or (self.session.opened.source if self.session.opened else "")
         open_table(self.session, self.jobs, source, options, replace_invalid=replaced)
 
     def _read_replaced(self) -> None:
-        """Read the file once more, with rows that do not fit as empty ones."""
         options = self.dialect.options()
         if options is not None:
             self._read_again(options, replaced=True)
 
     def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
-        """Show the place in the file that is wrong, and offer to correct how it is read."""
         from workbench.gui.pages.data.dialect import options_by_name
 
         if options_by_name(source):
@@ -243,9 +232,6 @@ class DataPage(PageFrame):
 
         return JoinQuestion(self, self.session, self.jobs)
 
-    def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
-        self.session.edit_column(name, tr("list the values of {name}", name=name), domain=values, bounds_origin=origin)
-
     def _show_table(self) -> None:
         opened = self.session.opened
         self._failed_source = ""
@@ -274,7 +260,6 @@ class DataPage(PageFrame):
             from workbench.gui.pages.data.images_panel import ImagesPanel
 
             self.images = ImagesPanel(self.session, self.jobs)
-            self.images.read_again.connect(self._read_images_again)
             self._add_place("images", scrolled(stack(self.images), "images_area", sideways=True))
         self.images.show_images(opened)
 
@@ -351,7 +336,6 @@ class DataPage(PageFrame):
             self.detail.reading.focus_on("missing")
 
     def _confirm(self) -> None:
-        """Take the person's word that what was guessed is right and public."""
         plan = self.session.plan
         stated = guessed_in_words(plan)
         self.session.edit(tr("confirm what was guessed"), plan.confirmed())

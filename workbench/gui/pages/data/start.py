@@ -17,8 +17,7 @@ from workbench.gui.session.blocking import open_facts, refused_columns, why_refu
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, label, named, panel, row, stack
@@ -33,7 +32,6 @@ CONFIRM_TIP = tr_later(
     "value. Look at the names of the columns, at the kinds marked ? and at what a missing value "
     "means, and correct what is wrong. Then confirm the rest; Ctrl+Z takes it back"
 )
-TRAIN = tr_later("Train a network →")
 TRAIN_TIP = tr_later("Choose a network, see what it costs, and train it on these images")
 TAKEN_FACTS = {
     "names of the classes": tr_later("names of the classes"),
@@ -53,7 +51,7 @@ class NextStep(NamedTuple):
 def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
     """Return what comes next; ``None`` while nothing is open. ``at_dialect``: how the file is read is shown."""
     if session.images is not None:
-        return NextStep(_images_note(session.images), tr(TRAIN), TRAIN_TIP)
+        return NextStep(_images_note(session.images), tr("Train a network →"), TRAIN_TIP)
     return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
 
 
@@ -264,7 +262,6 @@ class StartPanel(QWidget):
         return cards
 
     def _card(self, sample: Sample) -> QPushButton:
-        """Return a card that is one button: the name of a sample, and a line about it."""
         about = tr_sentence(sample.help)
         spoken = tr("Sample {name}: {help}", name=sample.name, help=about)
         press = button("", f"sample_{sample.name}", "sample", accessible=spoken)

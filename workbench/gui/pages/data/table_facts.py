@@ -29,7 +29,6 @@ UNIT = tr_later(
     "random, and the others count as empty: then nobody can change more, whatever the table says. The column is never "
     "released; a row without a value in it is a person of its own"
 )
-NO_UNIT = tr_later("as stated")
 ORDER = tr_later(
     "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
     "name or by date, the place reveals whose row it is, and no ε covers that"
@@ -118,7 +117,7 @@ class WholeTable(QWidget):
         plan, opened = self._session.plan, self._session.opened
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
-        self.unit.offer([(tr(NO_UNIT), ""), *((c.name, c.name) for c in plan.columns)], plan.unit)
+        self.unit.offer([(tr("as stated"), ""), *((c.name, c.name) for c in plan.columns)], plan.unit)
         self.unit.setEnabled(opened is None or not opened.second)  # the tables are joined on it
         self.order.setChecked(plan.keep_order)
         self.formulas.setChecked(plan.defuses_formulas)

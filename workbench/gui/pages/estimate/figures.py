@@ -66,7 +66,6 @@ class Figure:
 
     @property
     def note(self) -> str:
-        """What a person must know about it."""
         return tr(HIDES) if self.hidden else tr("biased") if self.biased and self.kind != "correlation" else ""
 
 

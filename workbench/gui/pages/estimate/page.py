@@ -295,9 +295,6 @@ class PairView(QWidget):
             self.said.setText(sentence_of(figures) if figures else f"{self.ask.toolTip()}.")
 
 
-HIDDEN = tr_later("The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.")
-
-
 def sentence_of(figures: Sequence[Figure]) -> str:
     """Return what a pair's correlation says, or that its noise hides it; empty without a correlation."""
     found = next((f for f in figures if f.kind == "correlation"), None)
@@ -305,7 +302,9 @@ def sentence_of(figures: Sequence[Figure]) -> str:
         return tr("Shares of the rows by the values of both, with intervals that hold with 95 % confidence.")
     ends = {"low": found.stated(found.low), "high": found.stated(found.high)}
     if found.hidden:
-        return tr(HIDDEN, **ends)
+        return tr(
+            "The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}.", **ends
+        )
     if found.low <= 0 <= found.high:
         return tr("No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0.", **ends)
     estimate = found.stated(found.estimate)
@@ -350,7 +349,6 @@ def _original(column: ColumnView) -> Cell:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-ALONE = tr_later("From the released file and its certificate alone; no ledger needed.")
 EMPTY = tr_later(
     "Name or drop a file that was released, with its certificate beside it or named. You get the mean, the quartiles "
     "or the shares of each column of the original, with intervals, and can look at the released rows."
@@ -424,7 +422,7 @@ class EstimatePage(PageFrame):
         self.primary.setVisible(not self.running)
         self.primary.setEnabled(bool(self._release.text().strip()))
         self.pair.setEnabled(not self.running)
-        self.set_note(tr(ALONE))
+        self.set_note(tr("From the released file and its certificate alone; no ledger needed."))
         self.show_cancel()
 
     def retranslate(self) -> None:

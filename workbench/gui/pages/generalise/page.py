@@ -366,21 +366,17 @@ class GeneralisePage(RunPage):
 
     def _refused(self, error: BaseException) -> None:
         self._found = None
+        self._refusal = self.session.worded(error)
         self._show()
-        if not isinstance(error, WorkbenchError):
-            self.session.report(error)
-            return
-        self._refusal = sentence(error)
         self.refresh()
 
     def _release(self) -> None:
         """Ask once, then where to; the file dialog asks whether an existing file is replaced."""
-        opened = self.session.opened
-        assert opened is not None
         assert self._found is not None
         if not confirm(self, tr("Publish this table?"), tr_sentence(PROMISES_NOTHING), tr("Publish")):
             return
-        path = ask_where_to_save(self, tr("Publish the table as"), str(beside(opened, "generalised", ".csv")), TABLES)
+        place = str(beside(self.session.open_table, "generalised", ".csv"))
+        path = ask_where_to_save(self, tr("Publish the table as"), place, TABLES)
         if path:
             remember_folder(Path(path).parent)
             tasks.publish(self.session, self.jobs, self._found.made, Path(path), self._published)
@@ -476,7 +472,6 @@ class GeneralisePage(RunPage):
 
 
 def _under(heading: str, table: QWidget) -> QWidget:
-    """Return a table under a line that says what it is."""
     return panel(stack(label(tr(heading), "muted"), table, spacing=4))
 
 

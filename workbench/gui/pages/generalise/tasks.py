@@ -78,8 +78,7 @@ def make(
 
     A way that was ``kept`` from another day and does not suit the values any more gives way to what they suggest.
     """
-    opened = session.opened
-    assert opened is not None
+    opened = session.open_table
     declared = {column.name: column for column in session.plan.columns}
 
     def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
@@ -134,8 +133,7 @@ def write(session: Session, jobs: JobCenter, path: Path, text: Callable[[], str]
 
 def search(session: Session, jobs: JobCenter, wish: Wish, **then: Any) -> JobHandle:
     """Search for the levels; the ledger notes first that private figures are shown, of the population's table, too."""
-    opened = session.opened
-    assert opened is not None
+    opened = session.open_table
     epsilon = float(session.plan.epsilon)
 
     def work(emit: Emit, cancel: CancelToken) -> Found:

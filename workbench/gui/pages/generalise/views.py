@@ -12,7 +12,6 @@ from PySide6.QtCore import QMarginsF, QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.generalise.tasks import Levels
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, named, panel, row, say, stack
@@ -24,7 +23,6 @@ from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable
-from workbench.params import WorkbenchError
 from workbench.risk.hierarchies import BUILDERS, Builder, file_name
 
 if TYPE_CHECKING:
@@ -270,9 +268,7 @@ class HierarchyEditor(QWidget):
         say(self.problem, text)
 
     def refuse_error(self, error: BaseException) -> None:
-        if not isinstance(error, WorkbenchError):
-            raise error
-        self.refuse(sentence(error))
+        self.refuse(self._session.worded(error))
 
     @staticmethod
     def _way(levels: Levels | None) -> str:

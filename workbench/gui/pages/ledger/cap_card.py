@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.cap_entry import set_cap, sure_words
-from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_count
+from workbench.gui.pages.ledger.tasks import for_persons, how_counted, join_group, set_count
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
@@ -18,6 +19,9 @@ from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import DeltaEntry, PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, in_full
 from workbench.params.field import RealField
+
+if TYPE_CHECKING:
+    from workbench.release.ledger.records import Account
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
@@ -86,7 +90,7 @@ class CapCard(Card):
         self._caption = label("", "caption", name="ledger_cap_caption")
         super().__init__(self._caption, self._title, self._line, self._more)
         self.session, self.jobs = session, jobs
-        self._accounts: Sequence[AccountLine] = ()
+        self._accounts: Sequence[Account] = ()
         self._titles: dict[str, str] = {}
         self._cap = PrivacyEntry(
             "ledger_cap",
@@ -110,7 +114,7 @@ class CapCard(Card):
         self._group = button(tr("Same people as…"), "ledger_group", tip=tip, press=self._join)
         self._more.setLayout(lines((self._counted, 1), self._count, self._group, spacing=12))
 
-    def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:
+    def show_accounts(self, accounts: Sequence[Account], titles: dict[str, str]) -> None:
         self._accounts, self._titles = accounts, titles
         self.refresh()
 
@@ -143,7 +147,7 @@ class CapCard(Card):
                 left = at_least(max(account.delta_remaining, Decimal(0)))
                 of_delta = tr("Cap δ = {cap}, of which {left} remain.", cap=at_least(account.delta_cap), left=left)
                 stated = f"{stated} {of_delta}"
-            if any(a.persons for a in self._accounts if a.dataset == account.dataset):
+            if any(for_persons(a) for a in self._accounts if a.dataset == account.dataset):
                 stated = f"{stated} {tr('Both are for each person.')}"
             self._title.setText(stated)
             if not self._cap.field.hasFocus():
@@ -159,7 +163,7 @@ class CapCard(Card):
 
     def _how(self) -> str:
         """Return how the open table's releases are counted, where that is not their sum."""
-        return next((a.count for a in self._accounts if a.dataset == self.session.account.dataset), "")
+        return next((how_counted(a) for a in self._accounts if a.dataset == self.session.account.dataset), "")
 
     def _others(self) -> list[tuple[str, str]]:
         own = self.session.account.dataset

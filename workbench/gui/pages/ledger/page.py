@@ -5,14 +5,15 @@ The chain can be verified and exported, and the cap set.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QMarginsF, QRectF, QSize, Qt
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from workbench import learners
@@ -20,19 +21,20 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.cap_card import CapCard
 from workbench.gui.pages.ledger.tasks import (
-    AccountLine,
-    LedgerLine,
     LedgerView,
     accept_copy,
     export_ledger,
+    how_counted,
     ledger_view,
     verify_chain,
 )
-from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
+from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, button, caption, label, look, panel, row, say, segments, show_if
+from workbench.gui.widgets.chart import Below, Chart, Drawing
+from workbench.gui.widgets.chart_marks import Dash, Key, Point, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
@@ -45,6 +47,120 @@ from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.release.ledger.figures import ShownFigures
+    from workbench.release.ledger.records import Account, Release
+
+
+# -- what was spent over time -----------------------------------------------------------------------------------------
+
+
+HEIGHT = 96
+STYLE_NAMES = ("private", "sanitized", "third", "fourth", "fifth")
+DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted", "dash-dotted")
+
+
+@dataclass(frozen=True)
+class Spending:
+    """The releases of one account: (time, ε) of each that counts, and when one was refused."""
+
+    name: str
+    charges: tuple[tuple[datetime, float], ...]
+    cap: float | None
+    refused: tuple[datetime, ...] = ()
+
+    @property
+    def total(self) -> float:
+        return sum(epsilon for _, epsilon in self.charges)
+
+
+class Timeline(Chart):
+    """Spent ε over time: a line per account, the cap if there is one account, and a cross per refusal."""
+
+    margins = QMarginsF(44, 20, 12, 22)
+    usual, least = QSize(480, HEIGHT), QSize(200, HEIGHT)
+    letters = 11
+
+    def __init__(self, session: Session, name: str) -> None:
+        super().__init__(session, name, tr("Spending over time"))
+        self._lines: tuple[Spending, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Spending, ...]:
+        return self._lines
+
+    def show_lines(self, lines: Sequence[Spending]) -> None:
+        """Draw ``lines``, of which the first few have colours of their own."""
+        self._lines = tuple(line for line in lines if line.charges or line.refused)
+        words = [_words(line) for line in self._lines]
+        self.setAccessibleDescription("; ".join(words))
+        self.setToolTip("\n".join([*words, tr("A cross is a refused release.")] if words else []))
+        self._drawing = _drawing(self._lines) if self._lines else None
+        self.update()
+
+
+def _words(line: Spending) -> str:
+    said = {"name": line.name, "releases": count(len(line.charges), "release"), "spent": at_most(line.total)}
+    if line.cap is None:
+        return tr("{name}: {releases}, ε = {spent}", **said)
+    return tr("{name}: {releases}, ε = {spent} of {cap}", cap=at_least(line.cap), **said)
+
+
+def _drawing(lines: Sequence[Spending]) -> Drawing:
+    """Return the steps of each account, a cap that is the only one, and the refusals."""
+    times = [t for line in lines for t, _ in line.charges] + [t for line in lines for t in line.refused]
+    first, last = min(times), max(times)
+    span = max((last - first).total_seconds(), 1.0)
+    only = lines[0].cap if len(lines) == 1 else None
+    most = max([line.total for line in lines] + ([only] if only is not None else [])) or 1.0
+
+    def seconds(time: datetime) -> float:
+        return (time - first).total_seconds()
+
+    across, key = Scale(-0.02 * span, 1.02 * span), []
+    marks = [] if only is None else [_cap(only)]
+    for at, line in enumerate(lines):
+        ink, dash = STYLE_NAMES[at % len(STYLE_NAMES)], DASHES[at % len(DASHES)]
+        key.append(Key(line.name, ink, "line", dash=dash))
+        marks.append(mark.line(_steps(line, across, seconds), ink, dash=dash))
+        marks.append(_crosses([(seconds(time), 0.08 * most) for time in line.refused]))
+    end = day(last.date()) if span > 86_400 else f"{last:%H:%M}"
+    return Drawing(
+        marks,
+        x=across,
+        y=Scale(0, 1.08 * most),
+        left=((most, f"ε {tr_number(most, '.3g')}"), (0, "0")),
+        below=(Below(across.low, f"{day(first.date())} {first:%H:%M}"), Below(across.high, end)),
+        key=key if len(lines) > 1 else (),
+    )
+
+
+def _cap(cap: float) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        mark.line(((on.x.low, cap), (on.x.high, cap)), "danger", 1, "dashed")(on)
+        words = tr("cap ε = {cap}", cap=at_least(cap))
+        on.write(QRectF(on.box.left() + 4, on.up(cap) - 15, on.box.width() - 4, 14), words, "danger")
+
+    return paint
+
+
+def _crosses(points: Sequence[Point]) -> mark.Mark:
+    def paint(on: mark.Canvas) -> None:
+        for point in points:
+            on.sign("cross", on.at(*point), "danger")
+
+    return paint
+
+
+def _steps(line: Spending, across: Scale, seconds: Callable[[datetime], float]) -> list[Point]:
+    points, spent = [(across.low, 0.0)], 0.0
+    for time, epsilon in line.charges:
+        points.append((seconds(time), spent))
+        spent += epsilon
+        points.append((seconds(time), spent))
+    return [*points, (across.high, spent)]
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
 
 CAPS, FIGURES = "caps", "figures"
 
@@ -212,8 +328,7 @@ class LedgerPage(PageFrame):
         at = max(self._accounts.currentIndex().row(), 0)
         if at >= len(accounts):
             return None
-        cap = accounts[at].cap
-        return Asked(cap if cap is not None else accounts[at].spent)
+        return Asked((accounts[at].standing_cap or accounts[at].spent)[0])
 
     def shown(self) -> None:
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""
@@ -247,38 +362,21 @@ class LedgerPage(PageFrame):
         present, names = self.session.account.dataset, self._names(view)
         self._empty.setVisible(not view.releases)
         self._lay_out()
-        self._releases.lines.show_lines([_release_cells(line, names) for line in view.releases])
-        self._accounts.lines.show_lines(
-            [
-                (
-                    _stated(a, _dataset(a.dataset, present, names)),
-                    Cell(tr("none yet"))
-                    if a.cap is None
-                    else Cell(cap_beside(a.cap, a.remaining), "text", in_full(a.cap), entered(a.cap)),
-                    _paid(a.spent),
-                    _paid(
-                        a.reserved,
-                        "warn" if a.reserved else "muted",
-                        tr("Work that is going on: {exactly}", exactly=in_full(a.reserved)),
-                    ),
-                    Cell("–", "muted")
-                    if a.remaining is None
-                    else Cell(at_least(a.remaining), "text", in_full(a.remaining), entered(a.remaining)),
-                    Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
-                    Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
-                    Cell(str(a.releases)),
-                )
-                for a in view.accounts
-            ]
-        )
-        delta = any(a.delta_cap is not None for a in view.accounts) or any(line.delta for line in view.releases)
+        known = ((line, line.release_id in view.released) for line in view.releases)
+        self._releases.lines.show_lines([_release_cells(line, names, released=has) for line, has in known])
+        cells = [_stated(a, view.groups.get(a.dataset, 0), _dataset(a.dataset, present, names)) for a in view.accounts]
+        accounts = zip(view.accounts, cells, strict=True)
+        lines = [(cell, *_budget_cells(a), Cell(str(view.counted.get(a.dataset, 0)))) for a, cell in accounts]
+        self._accounts.lines.show_lines(lines)
+        delta = any(a.standing_cap is not None and a.standing_cap[1] is not None for a in view.accounts)
+        delta = delta or any(line.delta for line in view.releases)
         for table, columns in ((self._releases, RELEASES), (self._accounts, ACCOUNTS)):
             table.leave_out([at for at, column in enumerate(columns) if "δ" in column.title and not delta])
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
         self._older_words.setText(tr_sentence(view.older))
         self._account.show_accounts(view.accounts, _titles(view, names))
-        counted = sum(a.releases for a in view.accounts)
+        counted = sum(view.counted.values())
         rest = len(view.releases) - counted
         releases = count(counted, "release")
         self.set_note(
@@ -300,13 +398,12 @@ class LedgerPage(PageFrame):
             self._timeline.show_lines(_spending(view, shown, self._names(view)))
 
     def _names(self, view: LedgerView) -> dict[str, tuple[str, str]]:
-        """Return what each dataset is called, and what it was released as."""
         outputs: dict[str, dict[str, None]] = {}
         for line in view.releases:
-            if line.output and line.released:
-                outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
+            if (output := line.body.get("output")) and line.release_id in view.released:
+                outputs.setdefault(line.dataset, {})[Path(output).name] = None
         opened, present = self.session.open_data, self.session.account.dataset
-        known = {a.dataset: a.called for a in view.accounts}
+        known = {a.dataset: view.called.get(a.dataset, "") for a in view.accounts}
         if opened is not None and present:
             known[present] = self.session.account.name or opened.title
         released = {dataset: tr("released as {files}", files=", ".join(files)) for dataset, files in outputs.items()}
@@ -351,9 +448,9 @@ class LedgerPage(PageFrame):
             accept_copy(self.session, self.jobs, self.refresh)
 
 
-def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[str, tuple[str, str]]) -> list[Spending]:
+def _spending(view: LedgerView, releases: Sequence[Release], names: Mapping[str, tuple[str, str]]) -> list[Spending]:
     """Return what each account has spent by ``releases`` (the newest first), for the picture."""
-    caps = {a.dataset: a.cap for a in view.accounts}
+    caps = {a.dataset: a.standing_cap[0] for a in view.accounts if a.standing_cap is not None}
     charges: dict[str, list[tuple[datetime, float]]] = {}
     refused: dict[str, list[datetime]] = {}
     for line in reversed(releases):
@@ -381,20 +478,37 @@ def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str,
     return {dataset: f"{title} {dataset[:NAME]}".lstrip() for dataset, (title, _released) in stated.items()}
 
 
-def _stated(account: AccountLine, cell: Cell) -> Cell:
-    stated = []
-    if account.group:
+def _stated(account: Account, group: int, cell: Cell) -> Cell:
+    """Return the cell of a dataset with how its account is counted, and that ``group`` tables share it."""
+    stated, how = [], how_counted(account)
+    if group:
         stated.append(
             tr_n(
                 "{n} table about the same people shares this account.",
                 "{n} tables about the same people share this account.",
-                account.group,
+                group,
             )
         )
-    if account.count:
-        stated.append(tr("Its releases are counted by {how}, not by their sum.", how=account.count))
-    mark = f" · {tr('group of {group}', group=account.group)}" if account.group else ""
+    if how:
+        stated.append(tr("Its releases are counted by {how}, not by their sum.", how=how))
+    mark = f" · {tr('group of {group}', group=group)}" if group else ""
     return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *stated]))
+
+
+def _budget_cells(account: Account) -> tuple[Cell, ...]:
+    """Return cap of ε, spent, reserved and remaining, then cap and remaining of δ."""
+    (cap, delta_cap), none = account.standing_cap or (None, None), Cell("–", "muted")
+    (spent, _), (reserved, _) = account.spent, account.reserved
+    left, delta_left = account.remaining, account.delta_remaining
+    going_on = tr("Work that is going on: {exactly}", exactly=in_full(reserved))
+    return (
+        Cell(tr("none yet")) if cap is None else Cell(cap_beside(cap, left), "text", in_full(cap), entered(cap)),
+        _paid(spent),
+        _paid(reserved, "warn" if reserved else "muted", going_on),
+        none if left is None else Cell(at_least(left), "text", in_full(left), entered(left)),
+        none if delta_cap is None else Cell(entered(delta_cap)),
+        none if delta_left is None else Cell(entered(delta_left)),
+    )
 
 
 def _called(work: str) -> str:
@@ -421,22 +535,22 @@ def _paid(epsilon: Decimal, look_of: str = "text", tip: str = "") -> Cell:
     return Cell(at_most(epsilon), look_of, tip or in_full(epsilon), entered(epsilon))
 
 
-def _release_cells(line: LedgerLine, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    dataset = _dataset_of_line(line.dataset, names)
+def _release_cells(line: Release, names: Mapping[str, tuple[str, str]], *, released: bool) -> tuple[Cell, ...]:
+    dataset, output = _dataset_of_line(line.dataset, names), line.body.get("output", "")
     status = Cell(tr(SIGNS.get(line.status, line.status)), STATUS.get(line.status, "text"), line.status)
-    if line.status in ("charged", "settled") and not line.released:
+    if line.status in ("charged", "settled") and not released:
         status = Cell(
             tr("✓ charged, nothing released"),
             "warn",
             tr("No model is known of it: stopped or failed after private figures were shown"),
         )
-    file = Path(line.output).name if line.output else ""
+    file = Path(output).name if output else ""
     return (
         Cell(moment(line.time), tip=line.time),
         dataset,
-        Cell(_called(line.work)),
+        Cell(_called(line.body.get("work", ""))),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),
         status,
-        Cell(file or "–", "text" if file else "muted", line.output),
+        Cell(file or "–", "text" if file else "muted", output),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,52 +20,24 @@ from workbench.signals.events import Notice
 if TYPE_CHECKING:  # it loads numpy and polars, which the first paint does not wait for
     from workbench.release.ledger.figures import ShownFigures
     from workbench.release.ledger.ledger import Ledger
-
-
-@dataclass(frozen=True)
-class LedgerLine:
-    """One release, as the table shows it."""
-
-    time: str
-    dataset: str
-    work: str
-    epsilon: Decimal
-    delta: Decimal
-    status: str
-    output: str
-    released: bool = True
-    """Whether the ledger knows of an output: a run that was stopped may stay charged for what it has shown."""
-
-
-@dataclass(frozen=True)
-class AccountLine:
-    """One account's budget, as the table shows it; a cap is ``None`` before the first release that needs it."""
-
-    dataset: str
-    cap: Decimal | None
-    spent: Decimal
-    reserved: Decimal
-    remaining: Decimal | None
-    releases: int
-    called: str = ""
-    """What a person calls it: that name, or the file by which its table was first seen."""
-    delta_cap: Decimal | None = None
-    delta_remaining: Decimal | None = None
-    group: int = 0
-    """How many tables about the same people share it, where a person has said so."""
-    count: str = ""
-    """How its releases are counted, where that is not their sum."""
-    persons: bool = False
-    """Whether its sum holds for each person, as every release of it does; else for each row."""
+    from workbench.release.ledger.records import Account, Release
 
 
 @dataclass(frozen=True)
 class LedgerView:
-    """The whole ledger at one moment, the newest release first."""
+    """The whole ledger at one moment, the newest release first; the dataset of each is the account that pays for it."""
 
     path: Path
-    releases: tuple[LedgerLine, ...]
-    accounts: tuple[AccountLine, ...]
+    releases: tuple[Release, ...]
+    released: frozenset[str]
+    """Releases with an output that the ledger knows of: one that was stopped may stay charged for what it has shown."""
+    accounts: tuple[Account, ...]
+    counted: Mapping[str, int]
+    """How many releases of an account count, where any do."""
+    called: Mapping[str, str]
+    """What a person calls an account: that name, or the file by which its table was first seen."""
+    groups: Mapping[str, int]
+    """How many tables about the same people share an account, where a person has said so."""
     figures: tuple[ShownFigures, ...] = ()
     """Which private figures were shown, in order."""
     older: str = ""
@@ -75,49 +47,40 @@ class LedgerView:
 def ledger_view(emit: Emit, cancel: CancelToken) -> LedgerView:
     """Return the ledger's content; what killed runs left reserved is settled first."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.ledger.records import COUNTED, PERSON, has_output
+    from workbench.release.ledger.records import COUNTED, has_output
     from workbench.release.recover import recover
 
     with Ledger.open() as book:
         for sentence in recover(book):
             emit(Notice("info", sentence))
-        releases, known, called = book.releases(), book.accounts(), book.called()
-        lines = tuple(
-            LedgerLine(
-                r.time,
-                known.of(r.dataset),
-                r.body.get("work", ""),
-                r.epsilon,
-                r.delta,
-                r.status,
-                r.body.get("output", ""),
-                released=has_output(r),
-            )
-            for r in reversed(releases)
-        )
+        known = book.accounts()
+        releases = [replace(r, dataset=known.of(r.dataset)) for r in book.releases()]
         named = map(known.of, known.names.values())
-        datasets = dict.fromkeys([*(known.of(r.dataset) for r in releases), *book.caps(), *named])
-        accounts = []
-        for dataset in datasets:
-            account = book.account(dataset)
-            cap, delta_cap = account.standing_cap or (None, None)
-            how = account.count and tr("a Rényi filter of order {order}", order=account.count.filter.order)
-            line = AccountLine(
-                dataset,
-                cap,
-                account.spent[0],
-                account.reserved[0],
-                account.remaining,
-                releases=sum(known.of(r.dataset) == dataset and r.status in COUNTED for r in releases),
-                called=called.get(dataset, ""),
-                delta_cap=delta_cap,
-                delta_remaining=account.delta_remaining,
-                group=sum(known.of(d) == dataset for d in known.datasets) if known.grouped(dataset) else 0,
-                count=how or "",
-                persons=account.unit == PERSON,
-            )
-            accounts.append(line)
-        return LedgerView(book.path, lines, tuple(accounts), tuple(book.figures()), as_sentence(book.older()))
+        datasets = dict.fromkeys([*(r.dataset for r in releases), *book.caps(), *named])
+        shared = Counter(map(known.of, known.datasets))
+        return LedgerView(
+            book.path,
+            releases=tuple(reversed(releases)),
+            released=frozenset(r.release_id for r in releases if has_output(r)),
+            accounts=tuple(map(book.account, datasets)),
+            counted=Counter(r.dataset for r in releases if r.status in COUNTED),
+            called=book.called(),
+            groups={dataset: shared[dataset] for dataset in datasets if known.grouped(dataset)},
+            figures=tuple(book.figures()),
+            older=as_sentence(book.older()),
+        )
+
+
+def how_counted(account: Account) -> str:
+    """Return how the releases of an account are counted, where that is not their sum."""
+    return tr("a Rényi filter of order {order}", order=account.count.filter.order) if account.count else ""
+
+
+def for_persons(account: Account) -> bool:
+    """Return whether the sum of an account holds for each person, as every release of it does; else for each row."""
+    from workbench.release.ledger.records import PERSON
+
+    return account.unit == PERSON
 
 
 def verify_chain(emit: Emit, cancel: CancelToken) -> list[str]:

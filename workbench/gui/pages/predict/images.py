@@ -12,8 +12,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QCheckBox
 
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack

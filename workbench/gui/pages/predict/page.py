@@ -198,7 +198,7 @@ class PredictPage(PageFrame):
 
     def shown(self) -> None:
         self._suggest_model()
-        read_models(self.jobs, "predict", self._list_models, self.session.report)
+        read_models(self.jobs, "predict", self._list_models)
         suggest(self.session, self.jobs, self._target, "predicted", ".csv")
 
     def _list_models(self, found: tuple[ReleasedModel, ...]) -> None:

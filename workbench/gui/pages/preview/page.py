@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QComboBox, QSizePolicy, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -14,10 +14,10 @@ from workbench.gui.pages.preview import PAGE
 from workbench.gui.pages.preview.tasks import (
     PreviewColumn,
     PreviewRows,
-    Source,
     draw_column,
     draw_pairs,
     draw_rows,
+    look,
     recovered,
     takes_long,
 )
@@ -107,8 +107,6 @@ NOT_COPIED = tr_later("A preview is private and never leaves this page: release 
 class PreviewTable(RowsTable):
     """One side of the comparison. It cannot be copied, and says why."""
 
-    copy_refused = Signal()  # somebody asked for a copy
-
     def __init__(self, session: Session, jobs: JobCenter, model: DrawModel, name: str, accessible: str) -> None:
         super().__init__(session, jobs, model, name, accessible, row_height=ROW - 6, private=True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
@@ -119,7 +117,7 @@ class PreviewTable(RowsTable):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.Cut):
-            self.copy_refused.emit()
+            self._session.notify("warning", tr(NOT_COPIED))
             return
         super().keyPressEvent(event)
 
@@ -163,7 +161,6 @@ class Sides(QWidget):
             )
             view.horizontalHeader().sectionClicked.connect(self._head_clicked)
             view.selectionModel().currentChanged.connect(lambda now, _, other=other: self._follow(now, other))
-            view.copy_refused.connect(lambda: session.notify("warning", tr(NOT_COPIED)))
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         super().showEvent(event)
@@ -202,7 +199,6 @@ AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because 
 WITHOUT = tr_later(
     "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
 )
-MADE_UP = tr_later("Made-up rows, which contain no real data; the ledger notes nothing.")
 WAITING, DRAWING = tr_later("Drawing the preview…"), tr_later("Drawing a preview")
 DETAIL = 236
 WIDEST_CHOICE = 220
@@ -307,10 +303,9 @@ class PreviewPage(PageFrame):
         self._segments[name].setChecked(True)
         self._show_parts()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+    def resized(self) -> None:
         """Show the rows, the spread and the correlations at the same time where the page is wide."""
-        super().resizeEvent(event)
-        wide = event.size().width() >= WIDE
+        wide = self.width() >= WIDE
         if wide != self._wide:
             self._wide = wide
             self._parts.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
@@ -385,8 +380,7 @@ class PreviewPage(PageFrame):
         elif self.isVisible():
             self._ask()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         if self._views.currentWidget() is self._whole:
             self._ask()
 
@@ -420,8 +414,7 @@ class PreviewPage(PageFrame):
         return show_if_present
 
     def _ask(self) -> None:
-        due, number, opened = self._stale.intersection(self._seen), self.draw, self.session.opened
-        assert opened is not None
+        due, number, opened = self._stale.intersection(self._seen), self.draw, self.session.open_table
         self._stale -= due
         handles = []
         if SPREAD in due:
@@ -438,18 +431,15 @@ class PreviewPage(PageFrame):
 
     def _look(self, draw: Callable[..., Any]) -> Callable[[Emit, CancelToken], Any]:
         """Return the work that looks at a draw of the plan as it is."""
-        opened = self.session.opened
-        assert opened is not None
-        return Source(opened.table, self._made_up).look(self.session.plan.plan(), draw)
+        return look(self.session.open_table.table, self.session.plan.plan(), draw, made_up=self._made_up)
 
     def _start(self, what: str, job: Job[Any], show: Callable[[Any], None], *, shown: bool = False) -> JobHandle:
-        """Start a look, of whose kind only the newest counts; nothing of it is shown once it is out of date."""
         results = {"on_result": self._present(show), "on_failure": self._present(self._failed)}
         return self.jobs.start(job, key=f"preview-{what}", shown=shown, **results)
 
     @property
     def _free(self) -> str:
-        return tr(MADE_UP) if self._made_up else tr(FREE)
+        return tr("Made-up rows, which contain no real data; the ledger notes nothing.") if self._made_up else tr(FREE)
 
     def _ask_column(self) -> None:
         name, number = self._column, self.draw

@@ -56,29 +56,22 @@ class PreviewColumn(Spread):
     drawn_cells: NDArray[np.int64]  # the same after the draw: what a recipient sees
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
-    """The rows of a preview: those of the open table, or made-up ones, of which the ledger notes nothing."""
+def look(
+    table: Table, plan: Plan, draw: Callable[[Table, Plan, Emit, CancelToken], Drawn], *, made_up: bool
+) -> Callable[[Emit, CancelToken], Drawn]:
+    """Return the work of one look at a ``draw``: of the table, which the ledger notes first, or of made-up rows."""
 
-    table: Table
-    made_up: bool = False
+    def work(emit: Emit, cancel: CancelToken) -> Drawn:
+        if made_up:
+            from workbench.studies.why.rows import made_up_columns
 
-    def look(
-        self, plan: Plan, draw: Callable[[Table, Plan, Emit, CancelToken], Drawn]
-    ) -> Callable[[Emit, CancelToken], Drawn]:
-        """Return the work of one look: ``draw``, before which the ledger notes that rows of a table are shown."""
+            return draw(*made_up_columns(plan, table.rows), emit, cancel)
+        from workbench.release.ledger.study_note import note_study
 
-        def work(emit: Emit, cancel: CancelToken) -> Drawn:
-            if self.made_up:
-                from workbench.studies.why.rows import made_up_columns
+        note_study(table, "preview")
+        return draw(table, plan, emit, cancel)
 
-                return draw(*made_up_columns(plan, self.table.rows), emit, cancel)
-            from workbench.release.ledger.study_note import note_study
-
-            note_study(self.table, "preview")
-            return draw(self.table, plan, emit, cancel)
-
-        return work
+    return work
 
 
 def takes_long(table: Table, plan: Plan) -> bool:
@@ -143,7 +136,6 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
 
 
 def _leaving(table: Table, plan: Plan) -> list[str]:
-    """Return the names of the columns that leave, in the order of the table."""
     dropped = {c.name for c in plan.columns if c.action == "drop"}
     return [name for name in table.names if name not in dropped]
 

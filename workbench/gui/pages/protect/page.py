@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QMarginsF, QSignalBlocker, QSize, Qt
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QSlider
 
 from workbench.gui.gauges.budget import HIGH
@@ -122,7 +121,6 @@ class CandidateBars(Chart):
         return QSize(340, len(self._lines) * scaled(LINE))
 
     def drawing(self) -> Drawing | None:
-        """Return a line of text and a bar for each; the one in use is filled, the others are framed."""
         if not self._lines:
             return None
         most = max(line.error for line in self._lines) or 1.0
@@ -367,8 +365,7 @@ class ProtectPage(PageFrame):
         if self.isVisible():
             self._ask()
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         self.table.sort_again()  # not while a person drops a column here: its row would move away
         self._ask()
 

@@ -261,7 +261,6 @@ NOTHING = "–"
 KEPT = tr_later("Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can.")
 USELESS = tr_later("Mostly noise: writing the same value in every row would be about as close, at no privacy cost.")
 NOISE = tr_later("Even over all rows a mean or a count would be mostly noise.")
-BARE = tr_later("Nearly every value leaves as it is: the mechanism hides almost nothing at this share.")
 TARGET_NEEDS = tr_later(
     "The target starts with more than the others: a model needs its classes most. Split evenly undoes that"
 )
@@ -356,7 +355,6 @@ class ShareModel(PlanModel):
         )
 
     def choices_at(self, at: int) -> tuple[tuple[str, str], ...]:
-        """Return (words, name in a plan) of every mechanism that can be chosen for an attribute."""
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
             named = [] if column.mechanism == AUTO else [column.mechanism]
@@ -481,7 +479,7 @@ class ShareModel(PlanModel):
         if outlook.useless:
             tip = tr(NOISE) if outlook.for_statistics else tr(USELESS)
         elif outlook.bare:
-            tip = tr(BARE)
+            tip = tr("Nearly every value leaves as it is: the mechanism hides almost nothing at this share.")
         return cell._replace(text=f"{cell.text} ⚠", look="warn", tip=tip)
 
 

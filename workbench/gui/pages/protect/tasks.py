@@ -73,7 +73,6 @@ class Outlook:
 
     @property
     def advised(self) -> bool:
-        """Whether the plan uses what the advisor would."""
         return self.used.name == self.candidates[0].name
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QLineEdit, QWidget
 
 from workbench.data.schema import KINDS
@@ -123,8 +122,6 @@ class ColumnModel(PlanModel):
 
 FOLLOWS = tr_later("{columns}, ε up to {most}. Decide compares all ways to release them.")
 WISHES = tr_later("Figures that must be close to the truth, and how close; separate several by semicolons")
-SKIP = tr_later("Use the suggested answer")
-NO_TARGET = tr_later("choose a column")
 SOME, EVERY = tr_later("{needed} of {whole}: the rest are not released"), tr_later("{whole}: all are needed")
 HIGH = 1100  # points of a page that has room for the rows below the questions
 
@@ -167,7 +164,7 @@ class QuestionsPage(PageFrame):
     def _question(self, number: int, words: str) -> QHBoxLayout:
         spoken, skip_it = tr("Skip: {words}", words=words), lambda: self._skip(number)
         name = f"questions_skip_{number}"
-        skip = button(tr("Skip"), name, "link", tip=tr(SKIP), accessible=spoken, press=skip_it)
+        skip = button(tr("Skip"), name, "link", tip=tr("Use the suggested answer"), accessible=spoken, press=skip_it)
         return row(label(tr("{number}   {question}", number=number, question=words), "heading"), None, skip)
 
     def _show_rows(self) -> None:
@@ -223,9 +220,8 @@ class QuestionsPage(PageFrame):
         for at, stretch in enumerate((2, 4, 3) if beside else (0, 1, 0)):
             self._parts.setStretch(at, stretch)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        self._arrange(beside=event.size().width() >= WIDE)
+    def resized(self) -> None:
+        self._arrange(beside=self.width() >= WIDE)
         self._show_rows()
 
     # -- what is shown ------------------------------------------------------------------------------------------------
@@ -259,7 +255,7 @@ class QuestionsPage(PageFrame):
         self.set_note(self._next(asked))
 
     def _show_target(self, asked: Questions) -> None:
-        choices = [*([] if asked.target else [(tr(NO_TARGET), None)]), *((name, name) for name in asked.needed)]
+        choices = [*([] if asked.target else [(tr("choose a column"), None)]), *((name, name) for name in asked.needed)]
         self._target.offer(choices, asked.target)
         mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
 
@@ -280,9 +276,8 @@ class QuestionsPage(PageFrame):
 
     def _next(self, asked: Questions) -> str:
         """Return what follows from the answers and what comes first, and let the highlighted button lead there."""
-        opened, plan = self.session.opened, self.session.plan
-        assert opened is not None
-        self._to = "data" if blocks(opened, agreed(plan)) else "ways"
+        plan = self.session.plan
+        self._to = "data" if blocks(self.session.open_table, agreed(plan)) else "ways"
         self._onward.setEnabled(bool(asked.needed))
         reword(self._onward, tr("Columns →") if self._to == "data" else tr("Decide →"))
         if not asked.needed:
@@ -293,15 +288,13 @@ class QuestionsPage(PageFrame):
         first = [f"{tr_sentence(words)} ({count(len(names), 'column')})" for words, names in open_facts(plan).items()]
         return f"{follows} {tr('Still to declare: {facts}.', facts=', '.join(first))}" if first else follows
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         if self.session.opened is not None:
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 
     def _take_in_sight(self, *, ticked: bool) -> None:
-        """Tick or free every column that is not filtered out."""
         self.listed.take([self.listed.name_at(row) for row in self.columns.in_sight()], ticked=ticked)
 
     def _take_recipient(self, name: str) -> None:
@@ -347,9 +340,7 @@ class QuestionsPage(PageFrame):
 
     def _skip(self, number: int) -> None:
         """Take what is suggested as the answer to one question, and go on to the next."""
-        opened = self.session.opened
-        assert opened is not None
-        suggested = opened.suggested
+        suggested = self.session.open_table.suggested
         if number == 1:
             self.session.answer(tr("take the suggested recipient"), recipient=suggested.asked.recipient)
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -366,7 +357,6 @@ class QuestionsPage(PageFrame):
         self.refresh()
 
     def _go_on(self) -> None:
-        """Take the columns as they are ticked, and go to what blocks a release, else to the decision."""
         self.session.edit(tr("choose the columns"), agreed(self.session.plan))
         asked = self.session.questions
         if MODEL in asked.asks and asked.target is None:

@@ -12,7 +12,6 @@ from workbench.gui.pages.release.pane import FactOf
 from workbench.gui.pages.release_account import (
     both_words,
     left_of,
-    left_text,
     replaced_words,
     short_words,
     what_remains,
@@ -299,7 +298,8 @@ class CostCard(Card):
             words = SECOND_NEEDS if done else NEEDS
             self._short.setText(tr(words, cost=both_words(cost, delta), left=left_of(session, delta)))
         if self.allowed is not None:
-            self.use_rest.setText(tr("Use what remains ({left})", left=left_text(*self.allowed)))
+            left = with_delta(f"ε = {at_least(self.allowed[0])}", self.allowed[1])
+            self.use_rest.setText(tr("Use what remains ({left})", left=left))
 
 
 class OutsideCard(Card):
@@ -313,7 +313,6 @@ class OutsideCard(Card):
         self.body.add(label(tr("OUTSIDE THE GUARANTEE"), "caption"), self._text, None)
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
-        """Show the sentences; ``None`` while they are not known."""
         look(self._text, "warn" if sentences else "muted")
         if sentences is None:
             self._text.setText(tr("Listed once the plan is ready."))

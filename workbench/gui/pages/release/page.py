@@ -17,8 +17,7 @@ from workbench.gui.pages.release.cards import (
     OutsideCard,
     VersionCard,
 )
-from workbench.gui.pages.release.pane import DerivedPane, WayPane
-from workbench.gui.pages.release.rows_pane import RowsPane
+from workbench.gui.pages.release.pane import DerivedPane, RowsPane, WayPane
 from workbench.gui.pages.release.statistics.pane import StatisticsPane
 from workbench.gui.pages.release.synthetic.pane import SyntheticPane
 from workbench.gui.pages.release_account import (
@@ -47,7 +46,6 @@ from workbench.params import BudgetRefusedError, WorkbenchError
 WIDE, HIGH = 1200, 800
 """Pixels of width from which the fields have a column of their own; of height, from which the columns are listed."""
 
-NO_TABLE = tr_later("Open a table and declare its public facts; then it can be released here.")
 A_MODEL = tr_later(
     "A private model is trained, charged and published in Models, Train. Nothing else of the table is released."
 )
@@ -131,7 +129,7 @@ class SettingsPage(ReleasePage):
 
     def _arrange(self) -> None:
         self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
-        self._empty.say(tr(NO_TABLE))
+        self._empty.say(tr("Open a table and declare its public facts; then it can be released here."))
         self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), "train", tr("Train →"))
         self._of_model.say(tr(A_MODEL))
         self._of_images = OnlyModelsCard(self.session)
@@ -153,7 +151,6 @@ class SettingsPage(ReleasePage):
         self.body.addWidget(self._refusal)
 
     def _pane_of(self, way: str) -> WayPane | None:
-        """Return the fields of a way, made when it is first chosen; ``None`` of a model."""
         if way == MODEL or self.session.opened is None:
             return None
         if way not in self._panes:
@@ -176,7 +173,6 @@ class SettingsPage(ReleasePage):
         self._follow()
 
     def _follow(self) -> None:
-        """Show the fields of the way that is chosen, as table, plan and questions have them now."""
         pane = self._pane_of(self.session.way)
         other = pane is not self._pane
         if other and self._pane is not None and self._target.isModified():
@@ -420,7 +416,6 @@ class SettingsPage(ReleasePage):
             raise_cap(self, self.session, self.jobs, refused)
 
     def _use_what_remains(self) -> None:
-        """Lower ε, and δ where there is one, to what the caps still allow."""
         if self._cost.allowed is None:
             return
         epsilon, delta = self._cost.allowed

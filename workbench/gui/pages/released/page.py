@@ -145,9 +145,7 @@ class QualityCard(Card):
             return
         self._ask.setEnabled(False)
         self._say(tr("Comparing…"))
-        opened = self._session.opened
-        assert opened is not None
-        work = partial(scored, opened, self._session.target, self._release)
+        work = partial(scored, self._session.open_table, self._session.target, self._release)
         job = Job(tr("Comparing with the original"), work, about=self._release.name)
         handle = self._jobs.start(job, key="quality", on_result=self._show, on_failure=self._failed)
         handle.ended.connect(lambda: self._ask.setEnabled(True))
@@ -238,9 +236,6 @@ def _worst_pair(found: Quality) -> tuple[int, int]:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-NOTHING = tr_later(
-    "Nothing was released on this computer yet. A release, with its certificate, is listed here for good."
-)
 ROWS = ("", "synthetic", GENERALISED)
 """Kinds of releases that hold rows like those of the original."""
 
@@ -305,7 +300,9 @@ class ReleasedPage(PageFrame):
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
-        self._nothing.say(tr(NOTHING))
+        self._nothing.say(
+            tr("Nothing was released on this computer yet. A release, with its certificate, is listed here for good.")
+        )
         self.body.add(self._resume, (self._parts, 1), (self._nothing, 1))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))
@@ -319,7 +316,7 @@ class ReleasedPage(PageFrame):
         self.refresh()
 
     def refresh(self) -> None:
-        read_releases(self.jobs, self._take, self.session.report)
+        read_releases(self.jobs, self._take)
 
     def retranslate(self) -> None:
         self._show()
@@ -385,7 +382,6 @@ class ReleasedPage(PageFrame):
         self._place.addStretch(1)
 
     def _original(self) -> str:
-        """Return the account of the open table; empty without one."""
         return "" if self.session.opened is None else self.session.account.dataset
 
     def _choose_newest(self) -> None:

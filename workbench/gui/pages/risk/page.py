@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, make_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
-from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLineEdit
 
 from workbench.data.read import SAMPLE_PREFIX
@@ -18,7 +17,6 @@ from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.risk import PAGE
 from workbench.gui.pages.risk.tasks import MOST_ROWS, Asked, Found, UniqueRow, look, measure, search
-from workbench.gui.session.error_text import sentence
 from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -53,7 +51,7 @@ from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.gui.widgets.table_view import LinesTable
-from workbench.params import Parameters, WorkbenchError, declared_by, text
+from workbench.params import Parameters, declared_by, text
 from workbench.release.ledger.study_note import BEFORE
 from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.measures import RiskOptions
@@ -221,8 +219,6 @@ WHAT = tr_later(
     "Shown here: how many rows are unique or in small classes, how likely an outsider is to find one of these people, "
     "which rows are unique, and which columns make them so."
 )
-READY = tr_later("Who could be found by {names}?")
-LISTED = tr_later("The {most} with the highest scores.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
 
 
@@ -232,30 +228,26 @@ TITLES_OF_MORE = {
     "recursive": tr_later("recursive (c, ℓ): c"),
     "distance": tr_later("distance for t"),
 }
-MORE: type[Parameters] = make_dataclass(
-    "More",  # not translated
-    [
-        (
-            "population",
-            Any,
-            text(
-                default=None,
-                help=tr_later("a table of the whole population, in place of the sample's share"),
-                empty=tr_later("none"),
-                file="table",
-            ),
-        ),
-        *(
-            (one.name, Any, declared_by(replace(RiskOptions.declared()[one.name], symbol=""), default=one.default))
-            for one in fields(RiskOptions)
-            if one.name in TITLES_OF_MORE
-        ),
-    ],
-    bases=(Parameters,),
-    frozen=True,
-    kw_only=True,
-)
-"""The file of the population, and what else of :class:`RiskOptions` is neither ticked nor typed in the heading."""
+
+
+def _asked(name: str) -> Any:
+    """Return the declaration of one of :class:`RiskOptions` for a form: its title is its symbol."""
+    return declared_by(replace(RiskOptions.declared()[name], symbol=""), default=getattr(RiskOptions, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class More(Parameters):
+    """The file of the population, and what else of :class:`RiskOptions` is neither ticked nor typed in the heading."""
+
+    population: str | None = text(
+        default=None,
+        help=tr_later("a table of the whole population, in place of the sample's share"),
+        empty=tr_later("none"),
+        file="table",
+    )
+    threshold: float = _asked("threshold")
+    recursive: float = _asked("recursive")
+    distance: str = _asked("distance")
 
 
 class ClassChart(Chart):
@@ -319,7 +311,7 @@ class RiskPage(PageFrame):
         hold(self.fraction, 72)
         self.header.addWidget(label(tr("Sample of the population, %"), "muted"))
         self.header.addWidget(self.fraction)
-        self.more = Form("risk_more", MORE, titles=TITLES_OF_MORE, across=2)
+        self.more = Form("risk_more", More, titles=TITLES_OF_MORE, across=2)
         self._fold = button("", "risk_fold", "link", press=self._turn_fold)
         self.header.addWidget(self._fold)
         self._folded = Card(self.more, pad=12)
@@ -387,8 +379,7 @@ class RiskPage(PageFrame):
         chosen = [segment.isChecked() for segment in self._segments.values()].index(True)
         self._views.setCurrentIndex(0 if self._found is None else 1 + chosen)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
+    def shown(self) -> None:
         if self.session.opened is not None:
             self.columns.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -510,10 +501,7 @@ class RiskPage(PageFrame):
     def _refused(self, error: BaseException) -> None:
         self._asked = None
         self._take(None)
-        if isinstance(error, WorkbenchError):
-            say(self._problem, sentence(error))
-        else:
-            self.session.report(error)
+        say(self._problem, self.session.worded(error))
 
     def refresh(self) -> None:
         opened = self.session.opened is not None
@@ -552,7 +540,7 @@ class RiskPage(PageFrame):
         self.said.setText(self._invitation() if found is None else _said(found))
         more = found is not None and found.figures["unique"] > len(found.rows) > 0
         self.listed.setVisible(more)
-        self.listed.setText(tr(LISTED, most=tr_number(MOST_ROWS, ",")))
+        self.listed.setText(tr("The {most} with the highest scores.", most=tr_number(MOST_ROWS, ",")))
         self.known.show_parts({} if found is None else found.figures)
         self.chart.show_found(found)
         self.figures.lines.show_lines([] if found is None else _figure_lines(found))
@@ -562,7 +550,7 @@ class RiskPage(PageFrame):
 
     def _invitation(self) -> str:
         names = self.known.names(QUASI) if self.session.opened is not None else ()
-        return tr(READY, names=listed(names, 4)) if names else tr(EMPTY)
+        return tr("Who could be found by {names}?", names=listed(names, 4)) if names else tr(EMPTY)
 
     @property
     def job(self) -> JobHandle | None:

@@ -66,8 +66,7 @@ def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> Jo
 
 def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> JobHandle:
     """Measure what is quick; only the newest request counts."""
-    opened = session.opened
-    assert opened is not None
+    opened = session.open_table
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
         from workbench.data.read import read_table

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 from workbench.gui.pages.train.messages import NEEDS_TORCH, QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import TORCH, TrainingRows, training_rows
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import (
     Card,

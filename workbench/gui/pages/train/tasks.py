@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
-from workbench.gui.project.file_stamps import changed_since
+from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import find_paused, read_account
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.open_images import OpenImages
-from workbench.gui.session.session import OpenTable, RunRecord, Session
+from workbench.gui.session.session import OpenImages, OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.jobs import CancelToken, Emit, Job

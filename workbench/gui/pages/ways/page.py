@@ -6,7 +6,6 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
@@ -29,8 +28,7 @@ from workbench.gui.pages.ways.table import (
 )
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.open_images import FOR_TABLES
-from workbench.gui.session.session import Session
+from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, reword, row, say, stack
@@ -51,13 +49,11 @@ if TYPE_CHECKING:
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
-NO_TABLE = tr_later("Open a table in Data, Columns first.")
 LEGEND = tr_later(
     "± holds in 95 of 100 such releases, for values of a usual shape; your rows are not read for "
     "it. ✓ close enough, ✗ not, – not answered."
 )
 WORKING = tr_later("Working out what recipients will see…")
-ROUGH = tr_later("Working out the marks more exactly…")
 NOTHING_ANSWERED = tr_later("At this ε no question is answered well: raise ε, or ask for less.")
 MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
 WITH_FIGURES = ("synthetic", "statistics", "rows")  # ways whose answers have a margin; the first is tried first
@@ -144,11 +140,7 @@ class WaysPage(PageFrame):
         self._wide_pane = panel(stack(meaning, (self._columns, 1), spacing=12))
         return self._wide_pane
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        self._show_wide_pane()
-
-    def _show_wide_pane(self) -> None:
+    def resized(self) -> None:
         there = self.width() >= WIDE and self._sheet.isVisibleTo(self)
         self._wide_pane.setVisible(there)
         if there:
@@ -171,7 +163,7 @@ class WaysPage(PageFrame):
     def missing(self) -> str:
         session = self.session
         if session.opened is None:
-            return tr(FOR_TABLES) if session.images is not None else tr(NO_TABLE)
+            return tr(FOR_TABLES) if session.images is not None else tr("Open a table in Data, Columns first.")
         if session.plan.ready and not session.plan.protected:
             return tr("The plan protects no column: say in Data which columns recipients need.")
         return first_problem(session)
@@ -202,7 +194,7 @@ class WaysPage(PageFrame):
         session, missing = self.session, self.missing()
         self._top.setVisible(not missing)
         self._panes.setVisible(not missing)
-        self._show_wide_pane()
+        self.resized()
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
         for part in (self._settings, self._release, self._better):
@@ -301,7 +293,7 @@ class WaysPage(PageFrame):
         if own is not None and poor:
             problem = f"⚠ {tr_sentence(own.problem)}" if own.problem else tr(NOTHING_ANSWERED)
             return tr_sentence(own.warning) or problem
-        return tr(ROUGH) if self._marks.working else ""
+        return tr("Working out the marks more exactly…") if self._marks.working else ""
 
     def _chosen(self) -> Way | None:
         return way_in(self._marks.ways, self.session.way)
@@ -409,7 +401,6 @@ class WaysPage(PageFrame):
             self.session.set_epsilon(epsilon)
 
     def _drop(self, at: int) -> None:
-        """Drop the columns of a question: the others share its ε."""
         columns = self._model.questions[at].columns
         plan, names = self.session.plan, [name for name in columns if name != self.session.target] or list(columns)
         if names:
@@ -441,7 +432,6 @@ class WaysPage(PageFrame):
             self.session.choose_way(found.advised)
 
     def _press(self) -> None:
-        """Release what is chosen, after a question; a model is trained in Models."""
         if self.session.way == MODEL:
             self.session.go("train")
         else:

@@ -64,11 +64,9 @@ class Marks(QObject):
 
     @property
     def ways(self) -> Ways | None:
-        """The ways at the chosen ε; ``None`` while they are not known."""
         return self.at(self._session.plan.epsilon)
 
     def at(self, epsilon: Decimal) -> Ways | None:
-        """Return the ways at an ε; ``None`` while they are not known, or where the plan has no such ε."""
         return self._kept.get(self._key(epsilon), (None, False))[0]
 
     @property
@@ -191,8 +189,7 @@ def _of_plan(
     done: Callable[[Any], None],
 ) -> JobHandle:
     """Find something out of the plan and the number of rows; ``done`` has it if only ε is another one by then."""
-    opened, draft = session.opened, session.plan
-    assert opened is not None
+    opened, draft = session.open_table, session.plan
     plan, rows = asked_plan(draft, draft.plan()), opened.rows_under(draft)
 
     def apply(found: Any) -> None:
@@ -225,8 +222,7 @@ def solve_wishes(
 
 def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
     """Draw by each way from the rows at the plan's ε, beside the truth: a private study; nothing is released."""
-    opened, draft = session.opened, session.plan
-    assert opened is not None
+    opened, draft = session.open_table, session.plan
     plan = asked_plan(draft, draft.plan())
 
     def work(emit: Emit, cancel: CancelToken) -> DrawnWays:
@@ -294,9 +290,6 @@ SHORT = {"rows": tr_later("Noisy"), "synthetic": tr_later("Synthetic"), "model":
 
 MARKED = {"yes": " ✓", "no": " ✗"}
 UNKNOWN, NOTHING = "…", "–"
-WITHIN_HELP = tr_later(
-    "How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"
-)
 TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
 DELETE = "Del"  # not translated
 SIGN = 8  # pixels that the sign before a heading needs beyond what the font of the heading says
@@ -320,7 +313,7 @@ class DecideModel(EditedModel):
             Column(
                 tr("within"),
                 self._within,
-                tr(WITHIN_HELP),
+                tr("How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"),
                 76,
                 right=True,
                 sorts=False,
@@ -531,7 +524,6 @@ class DecideTable(SettingsTable):
         model.widths_changed.connect(self._share_out)
 
     def _add(self, name: str, words: str, do: Callable[[int], object], key: str = "") -> None:
-        """Add an entry of the context menu that does something with the current question."""
         act = lambda: self.currentIndex().isValid() and do(self.currentIndex().row())  # noqa: E731
         self.add_action("", words, act, "", key).setObjectName(name)
 

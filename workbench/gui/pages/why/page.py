@@ -48,8 +48,7 @@ FEW = 60  # models up to which starting worker processes takes longer than train
 
 def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool) -> JobHandle:
     """Train what explains the cost, on the open table or on as many made-up rows; the result goes to the session."""
-    opened, target = session.opened, session.target
-    assert opened is not None
+    opened, target = session.open_table, session.target
     assert target is not None
     bounds = session.plan.plan()
     title = tr("Why {model} costs", model=tr_sentence(plan.learner.short or plan.learner.title))

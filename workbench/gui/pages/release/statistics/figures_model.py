@@ -99,7 +99,6 @@ class Bar:
 class Released:
     """Released statistics as they can be looked at: a row of text a figure, and bars by (column, group); public."""
 
-    path: Path
     frame: pl.DataFrame
     statistics: tuple[str, ...]
     histograms: Mapping[tuple[str, str], tuple[Bar, ...]]
@@ -236,7 +235,6 @@ def released(path: Path, cancel: CancelToken) -> Released:
             bar = Bar(r["value"], float(r["estimate"]), float(r["low"]), float(r["high"]), r["sparse"])
             histograms.setdefault((r["column"], r["group"]), []).append(bar)
     return Released(
-        path,
         pl.DataFrame(shown, schema=dict.fromkeys(shown, pl.String)),
         tuple(dict.fromkeys(shown["statistic"])),
         {key: tuple(bars) for key, bars in histograms.items()},

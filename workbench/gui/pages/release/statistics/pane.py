@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
@@ -249,7 +248,8 @@ class StatisticsPane(WayPane):
     wide = True
     titles: Mapping[str, str] = {
         **WayPane.titles,
-        "groups": tr_later("groups by"),
+        "by_1": tr_later("groups by"),
+        "by_2": tr_later("groups by"),
         "count": tr_later("count rows"),
         **{statistic: title for statistic, (title, _) in FURTHER.items()},
     }
@@ -270,10 +270,10 @@ class StatisticsPane(WayPane):
         self._by = tuple(
             named(ChoiceBox(), f"statistics_by_{at}", tr(words), tr(BY_HELP)) for at, words in enumerate(BY, start=1)
         )
-        for box in self._by:
+        for at, box in enumerate(self._by, start=1):
             hold_most(box, WIDEST)
             box.give_way(12)
-            box.activated.connect(lambda _at: self.chose("groups"))
+            box.activated.connect(lambda _at, key=f"by_{at}": self.chose(key))
         tip = tr("Count the rows of each group")
         self._count = named(QCheckBox(tr("count rows")), "statistics_count", tip, tr(COUNT_HELP))
         self._expected = label("", "muted", name="statistics_count_expected")
@@ -282,6 +282,7 @@ class StatisticsPane(WayPane):
             for statistic, (title, help_text) in FURTHER.items()
         }
         self._ticks = {"count": self._count, **self._further}
+        self.parts |= {"by_1": self._by[0], "by_2": self._by[1], **self._ticks}
         for key, ticked in self._ticks.items():
             ticked.toggled.connect(lambda _on, key=key: self.chose(key))
         self._sizes = label("", "muted", wrap=True, name="statistics_group_sizes", hidden=True)
@@ -348,7 +349,7 @@ class StatisticsPane(WayPane):
                 names.append((tr(BY_PERIOD[period], column=column.name), f"{column.name}:{period}"))
         for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
             box.offer([(tr(nothing), None), *names], box.currentData())
-        self._show_groups()
+        self.follow_fields()
         steps = steps_of(self.session)
         say(self._steps, tr(STEPS, steps=steps) if steps else "")
         super().follow()
@@ -369,14 +370,11 @@ class StatisticsPane(WayPane):
             box.setToolTip(tr(help_text) if worst is None else f"{tr(help_text)}. {worst.stated}")
         say(self._sizes, checked.sizes if checked is not None else "")
 
-    def fields(self) -> tuple[QWidget, ...]:
-        return self.table, *self._by, self.delta
-
     def enable(self, on: bool) -> None:
         super().enable(on)
-        self._show_groups()
-        self._count.setEnabled(on and bool(self._groups()))
-        self._by[1].setEnabled(on and self._by[0].currentData() is not None)
+        self.table.setEnabled(on)
+        if on:
+            self.follow_fields()
 
     def _groups(self) -> tuple[str, ...]:
         first, second = (box.currentData() for box in self._by)
@@ -384,26 +382,8 @@ class StatisticsPane(WayPane):
             return ()
         return (first,) if second in (None, first) else (first, second)
 
-    def chose(self, key: str) -> None:
-        """Keep what a person has chosen, and let the figures be of these groups."""
-        self._show_groups()
-        super().chose(key)
-
-    def state(self) -> dict[str, Any]:
-        groups = tuple(box.currentData() for box in self._by)
-        ticked = {name: box.isChecked() for name, box in self._ticks.items()}
-        return {**super().state(), "groups": groups, **ticked}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Show groups of which the columns are still protected."""
-        super().restore(state)
-        for box, name in zip(self._by, state["groups"], strict=True):
-            put_in(box, name)
-        for name, part in self._ticks.items():
-            put_in(part, state[name])
-        self._show_groups()
-
-    def _show_groups(self) -> None:
+    def follow_fields(self) -> None:
+        """Let the figures be of the groups that are chosen."""
         groups = self._groups()
         self._by[1].setEnabled(bool(groups))
         self._count.setEnabled(bool(groups))

@@ -28,7 +28,6 @@ from workbench.params import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
-    from workbench.gui.pages.release.synthetic.tasks import ReleasedRows
     from workbench.studies.spreads_and_pairs import Pairs
     from workbench.studies.synthetic_comparison import Compared
 
@@ -278,16 +277,14 @@ class ComparisonCard(Card):
             self.show_view(self._wanted)
         self._wanted = ""
 
-    def show_released(self, found: ReleasedRows | None) -> None:
-        """Show the rows of a released table, or none; nothing beside the original yet."""
-        self.show_rows(*((None, 0) if found is None else (found.frame, found.rows)))
+    def show_released(self, found: tuple[pl.DataFrame, int] | None) -> None:
+        """Show the first rows of a released table and how many it has, or none; nothing beside the original yet."""
+        frame, rows = found or (None, 0)
+        self._model.show_frame(frame)
+        self._stated[ROWS] = first_rows(0 if frame is None else frame.height, rows)
         self.show_compared(None)
         if found is not None:
             self.show_view(ROWS)
-
-    def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
-        self._model.show_frame(frame)
-        self._stated[ROWS] = first_rows(0 if frame is None else frame.height, rows)
 
     def _choose(self, name: str) -> None:
         self._column = name
