@@ -4,8 +4,6 @@ Run with ``pytest -m benchmark tests/benchmarks/bench_window_reactions.py -s``. 
 so that nothing is released; what a click starts in a job is cancelled once it has been measured.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator
@@ -124,7 +122,7 @@ def declared(window: MainWindow) -> None:
 
 
 @pytest.mark.benchmark
-def test_the_window_reacts_to_each_control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_reacts_to_each_control(tmp_path, monkeypatch):
     for variable in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
     for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):

@@ -3,8 +3,6 @@
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_stalls.py -s``.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time
@@ -166,7 +164,7 @@ def beats(folder: Path, repeats: int, epochs: int) -> Heartbeat:
 
 
 @pytest.mark.benchmark
-def test_the_window_answers_while_a_study_and_a_training_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_window_answers_while_a_study_and_a_training_run(tmp_path, monkeypatch):
 
     def at_home(number: int) -> None:
         # A ledger of its own: the training that was stopped stays charged, and its cap would refuse the next. A study

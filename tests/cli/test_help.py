@@ -7,16 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 from workbench.cli.catalogue import COMMANDS, load
 from workbench.cli.main import parser_of
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_every_command_has_an_example_that_works(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_the_help_of_every_command_has_an_example_that_works(name, tmp_path, monkeypatch, run):
     """In an empty folder, with an empty home: nothing is presumed but the bundled samples."""
     if name in ("dpsgd", "accuracy"):
         pytest.importorskip("torch")
@@ -40,7 +37,7 @@ def test_the_help_of_every_command_has_an_example_that_works(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_takes_json_and_only_a_releasing_one_refuses_a_seed(name: str) -> None:
+def test_every_command_takes_json_and_only_a_releasing_one_refuses_a_seed(name):
     command = load(name)
     told = parser_of(command).format_help()
     assert "--json" in told
@@ -52,7 +49,7 @@ def test_every_command_takes_json_and_only_a_releasing_one_refuses_a_seed(name: 
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_help_opens_with_what_the_command_is_for_and_ends_with_how_files_are_read(name: str) -> None:
+def test_a_help_opens_with_what_the_command_is_for_and_ends_with_how_files_are_read(name):
     command = load(name)
     told = parser_of(command).format_help()
     lines = told.splitlines()
@@ -63,11 +60,11 @@ def test_a_help_opens_with_what_the_command_is_for_and_ends_with_how_files_are_r
         assert told.rindex("\n\n") < told.index("--encoding")  # the last paragraph
 
 
-def test_the_help_of_an_action_opens_with_what_it_is_for(run: Run) -> None:
+def test_the_help_of_an_action_opens_with_what_it_is_for(run):
     assert run("ledger", "cap", "--help").out.startswith("set the cap of a dataset\n\nusage: workbench ledger cap DATA")
 
 
-def test_a_template_goes_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_a_template_goes_to_standard_output(tmp_path, monkeypatch, run):
     from workbench.studies.grid.files import TEMPLATE
 
     monkeypatch.chdir(tmp_path)
@@ -76,7 +73,7 @@ def test_a_template_goes_to_standard_output(tmp_path: Path, monkeypatch: pytest.
     assert not list(tmp_path.iterdir())
 
 
-def test_the_overview_names_every_command_and_every_exit_code(run: Run) -> None:
+def test_the_overview_names_every_command_and_every_exit_code(run):
     told = run("--help")
     assert (told.code, told.err) == (0, "")
     assert all(f"  {name} " in told.out for name in COMMANDS)
@@ -84,7 +81,7 @@ def test_the_overview_names_every_command_and_every_exit_code(run: Run) -> None:
     assert run("-h") == told
 
 
-def test_the_module_and_the_script_are_the_same_program() -> None:
+def test_the_module_and_the_script_are_the_same_program():
     script = Path(sys.executable).with_name("workbench")
     if not script.exists():
         pytest.skip("the package is not installed with its script")

@@ -1,7 +1,5 @@
 """Fixtures of the window's tests: a real window without a screen, real clicks and keys, nothing left behind."""
 
-from __future__ import annotations
-
 import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -11,7 +9,7 @@ import gc
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,13 +84,13 @@ class PatientBot(QtBot):
 
 
 @pytest.fixture
-def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+def qtbot(qapp, request):
     """The robot of pytest-qt, with more patience."""
     return PatientBot(request)
 
 
 @pytest.fixture(scope="session")
-def qapp() -> QApplication:
+def qapp():
     """The application in the project's style, once for all tests."""
     return application()
 
@@ -112,7 +110,7 @@ def _looked_at(table: Table, *, cancel: CancelToken = NEVER, emit: Emit = ignore
 
 
 @pytest.fixture(autouse=True)
-def samples_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def samples_are_read_once(monkeypatch):
     """Let the bundled tables, what is seen in their columns and their marks in a ledger be computed once.
 
     Nearly every test opens one; that took a quarter of the time of these tests. What is given is what is computed.
@@ -136,7 +134,7 @@ def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -
 
 
 @pytest.fixture(autouse=True)
-def ways_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def ways_are_compared_once(monkeypatch):
     """Let what follows from a plan alone be computed once: the way to the Release room's pages leads past eight of it.
 
     The window keeps it by the same key while a table is open.
@@ -145,19 +143,19 @@ def ways_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def figures_are_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def figures_are_agreed_to(monkeypatch):
     """The person has agreed to see private figures of every table; ``test_first_figures`` asks her."""
     monkeypatch.setattr(figures_first, "is_first", lambda session: False)
 
 
 @pytest.fixture(autouse=True)
-def the_tour_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def the_tour_is_known(monkeypatch):
     """No window of a test is the first one; ``test_help_and_closing`` takes the tour."""
     monkeypatch.setattr(shell, "FIRST_TOUR", False)
 
 
 @pytest.fixture(autouse=True)
-def text_has_its_usual_size(qapp: QApplication) -> Iterator[None]:
+def text_has_its_usual_size(qapp):
     """The size of text is the process's: a test that changes it changes no other."""
     yield
     if fonts.scaled(100) != 100:
@@ -166,13 +164,13 @@ def text_has_its_usual_size(qapp: QApplication) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def jobs_are_heard_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def jobs_are_heard_soon(monkeypatch):
     """Let the window look at a young job more often, as nearly every test waits for several."""
     monkeypatch.setattr(job_center, "QUICK_MS", LOOK_MS)
 
 
 @pytest.fixture(scope="session")
-def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def own_temporary_folder(tmp_path_factory):
     """A temporary folder of this run alone, so that what is in it was left by its tests."""
     folder = tmp_path_factory.mktemp("temporary")
     with pytest.MonkeyPatch.context() as patch:
@@ -182,9 +180,7 @@ def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind(
-    qapp: QApplication, own_temporary_folder: Path, tmp_path: Path, user_folders: None
-) -> Iterator[None]:
+def nothing_left_behind(qapp, own_temporary_folder, tmp_path, user_folders):
     """Fail a test that leaves anything behind, and name the place where it was started."""
     leaks = Leaks(qapp, own_temporary_folder, [tmp_path, Path(os.environ["HOME"])])
     yield
@@ -196,7 +192,7 @@ def nothing_left_behind(
 
 
 @pytest.fixture
-def window(qtbot: QtBot) -> Iterator[MainWindow]:
+def window(qtbot):
     """A shown main window of 1280 by 800; at the end its jobs are stopped and it is closed."""
     made = main_window()
     made.show()
@@ -210,7 +206,7 @@ def window(qtbot: QtBot) -> Iterator[MainWindow]:
 
 
 @pytest.fixture
-def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
+def press(qtbot):
     """A click of the left button in the middle of the visible widget of that name; of a model, its choice."""
 
     def press(within: QWidget, name: str) -> None:
@@ -232,7 +228,7 @@ def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
 
 
 @pytest.fixture
-def idle(qtbot: QtBot) -> Callable[[MainWindow], None]:
+def idle(qtbot):
     def idle(window: MainWindow) -> None:
         qtbot.waitUntil(lambda: not window.jobs.running)
 
@@ -240,9 +236,7 @@ def idle(qtbot: QtBot) -> Callable[[MainWindow], None]:
 
 
 @pytest.fixture
-def finish(
-    press: Callable[[QWidget, str], None], idle: Callable[[MainWindow], None]
-) -> Callable[[MainWindow, str], None]:
+def finish(press, idle):
     """Click, and wait until what that started is finished."""
 
     def finish(window: MainWindow, name: str) -> None:
@@ -253,7 +247,7 @@ def finish(
 
 
 @pytest.fixture
-def load(idle: Callable[[MainWindow], None]) -> Callable[[MainWindow, object], None]:
+def load(idle):
     """Open a table or a project, and wait until it is open."""
 
     def load(window: MainWindow, source: object) -> None:
@@ -264,7 +258,7 @@ def load(idle: Callable[[MainWindow], None]) -> Callable[[MainWindow, object], N
 
 
 @pytest.fixture
-def visit(idle: Callable[[MainWindow], None]) -> Callable[[MainWindow, str], None]:
+def visit(idle):
     """Show a page without a click, and wait until it is complete."""
 
     def visit(window: MainWindow, page: str) -> None:
@@ -275,12 +269,7 @@ def visit(idle: Callable[[MainWindow], None]) -> Callable[[MainWindow, str], Non
 
 
 @pytest.fixture
-def people(
-    window: MainWindow,
-    press: Callable[[QWidget, str], None],
-    finish: Callable[[MainWindow, str], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> MainWindow:
+def people(window, press, finish, monkeypatch):
     """A window with the columns of the people sample, opened by clicks; planned as one's own table: evenly, ε = 1.
 
     It stays on Data: to make the page of the questions takes a quarter of the time, and their own tests go there.
@@ -295,7 +284,7 @@ def people(
 
 
 @pytest.fixture
-def standstill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standstill]:
+def standstill(monkeypatch):
     """Every job stands still where it next looks whether it is to stop; see :class:`mishaps.Standstill`."""
     held = Standstill()
     check, put = CancelToken.check, Mailbox.put
@@ -306,7 +295,7 @@ def standstill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standstill]:
 
 
 @pytest.fixture
-def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
+def answer(qtbot):
     """Press the button of that name in the question that comes next; the texts of the questions are kept."""
     told: list[str] = []
 
@@ -322,7 +311,7 @@ def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
-def at_release(window: MainWindow, idle: Any, qtbot: QtBot) -> Callable[..., None]:
+def at_release(window, idle, qtbot):
     """Show what is released as rows, and name the file where one is given."""
 
     def at_release(target: object = None) -> None:
@@ -335,9 +324,7 @@ def at_release(window: MainWindow, idle: Any, qtbot: QtBot) -> Callable[..., Non
 
 
 @pytest.fixture
-def release(
-    window: MainWindow, press: Any, idle: Any, answer: Callable[[str], list[str]], qtbot: QtBot
-) -> Callable[..., list[str]]:
+def release(window, press, idle, answer, qtbot):
     """Press Release, answer the question and wait for the end; return what was asked."""
 
     def release(name: str = "yes") -> list[str]:
@@ -352,15 +339,7 @@ def release(
 
 
 @pytest.fixture
-def releasing(
-    people: MainWindow,
-    press: Callable[[QWidget, str], None],
-    at_release: Callable[..., None],
-    answer: Callable[[str], list[str]],
-    qtbot: QtBot,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[tuple[MainWindow, Path, ExitStack]]:
+def releasing(people, press, at_release, answer, qtbot, tmp_path, monkeypatch):
     """A window whose release has drawn and waits for its turn to name its files; closing the stack is its turn."""
     target = tmp_path / "out" / "released.csv"
     target.parent.mkdir()
@@ -389,15 +368,13 @@ def releasing(
 
 
 @pytest.fixture
-def hands(window: MainWindow, qtbot: QtBot) -> Hands:
+def hands(window, qtbot):
     window.activateWindow()
     return Hands(window, qtbot)
 
 
 @pytest.fixture
-def listed(
-    people: MainWindow, at_release: Any, release: Any, finish: Any, idle: Any, qtbot: QtBot, tmp_path: Path
-) -> MainWindow:
+def listed(people, at_release, release, finish, idle, qtbot, tmp_path):
     """The page after a release of noisy rows by clicks."""
     at_release(tmp_path / "released.csv")
     release()
@@ -408,7 +385,7 @@ def listed(
 
 
 @pytest.fixture
-def trained(hands: Hands, tmp_path: Path) -> Hands:
+def trained(hands, tmp_path):
     """A window in which a model of the sample of irises was released by clicks."""
     hands.finish("sample_iris")
     hands.click("tab_train")

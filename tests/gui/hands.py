@@ -1,7 +1,5 @@
 """A person at the window: she clicks and types at what she can see, and at nothing else."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Blocks of a spreadsheet, one value for all selected, sorting and the context menu: in every table, by one base."""
 
-from __future__ import annotations
-
 import pytest
 from hands import CTRL, NO_KEY, SHIFT, Hands
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -15,7 +13,7 @@ from workbench.gui.widgets.table_view import LinesTable, TableView
 
 
 @pytest.fixture
-def hands(people, qtbot) -> Hands:
+def hands(people, qtbot):
     people.activateWindow()
     return Hands(people, qtbot)
 
@@ -194,7 +192,7 @@ TABLE = "attribute_table"
 
 
 @pytest.fixture
-def survey(window, qtbot, tmp_path) -> Hands:
+def survey(window, qtbot, tmp_path):
     """Hands at the columns of a survey, of which eight are released."""
     window.activateWindow()
     person = Hands(window, qtbot)

@@ -1,7 +1,5 @@
 """Every table has a filter: a field of its page, or one that Ctrl+F lays on the table."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from PySide6.QtCore import QPoint, Qt

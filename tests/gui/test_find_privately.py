@@ -1,7 +1,5 @@
 """Find privately: values, bounds and rows of a person that a release has found go into the plan, by clicks."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

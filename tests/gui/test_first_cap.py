@@ -1,7 +1,5 @@
 """The first release sets the cap: its question offers a larger one, and a later refusal offers to raise it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 
@@ -162,7 +160,7 @@ def test_a_second_release_raises_the_cap_by_what_it_costs(people, finish, press,
 # -- What is filled in within a question stands below its words, not to the left of them ------------------------------
 
 
-def test_the_field_of_the_first_cap_begins_where_the_words_begin(qtbot, window) -> None:
+def test_the_field_of_the_first_cap_begins_where_the_words_begin(qtbot, window):
     begins: dict[str, int] = {}
 
     def look(box: Question) -> None:

@@ -1,7 +1,5 @@
 """What puts a sentence on later certificates is said before it is done, and in the question that spends ε."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -19,7 +17,7 @@ SAYS = "certificate or card of every later release of these rows says"
 
 
 @pytest.fixture(autouse=True)
-def figures_are_agreed_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def figures_are_agreed_to(monkeypatch):
     """Nothing was agreed to: what the other tests take as said is asked here."""
     monkeypatch.setattr(executor, "cores", lambda: 1)
 

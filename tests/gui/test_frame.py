@@ -1,7 +1,5 @@
 """The frame: light to start, in the colours asked for, every page within reach of the keyboard."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

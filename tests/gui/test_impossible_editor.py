@@ -1,7 +1,5 @@
 """What never occurs is chosen in a question, kept in the plan, refused beside its field, and undone by a key."""
 
-from __future__ import annotations
-
 from hands import when_asked
 from mishaps import retype, text_of
 from PySide6.QtCore import Qt

@@ -1,7 +1,5 @@
 """What the window says is over with its cause: the page it was about, or the edit that was undone."""
 
-from __future__ import annotations
-
 import pytest
 from comparisons import add, click_cell, pinned, study
 from hands import choose_model, go_to

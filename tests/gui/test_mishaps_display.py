@@ -1,7 +1,5 @@
 """A small display: every page in every state shows its texts whole and keeps within the window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -28,7 +26,7 @@ LONG = "a_rather_long_name_of_a_column_as_exports_of_surveys_have_them"
 
 
 @pytest.fixture(params=[SMALL, pytest.param(LARGE, marks=pytest.mark.slow)], ids=["1280x720", "2560x1440"])
-def sized(request, window) -> MainWindow:
+def sized(request, window):
     window.resize(*request.param)
     return window
 

@@ -3,8 +3,6 @@
 Nothing is charged and nothing is written, whichever was asked.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field

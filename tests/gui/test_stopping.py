@@ -1,7 +1,5 @@
 """Nobody loses ε by one key: a job that was charged is stopped only after a question, which says what is lost."""
 
-from __future__ import annotations
-
 import threading
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Story C: what privacy costs in accuracy, by naive Bayes: computed, stopped, continued, read, taken and exported."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

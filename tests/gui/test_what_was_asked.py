@@ -1,7 +1,5 @@
 """What a question says is what is done: work that ends while it stands, or a second press, changes nothing of it."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

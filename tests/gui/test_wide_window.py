@@ -1,7 +1,5 @@
 """On a wide page the card about the chosen attribute stands beside its table, with what a value can become."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtWidgets import QLabel, QTableView, QWidget
 

@@ -1,7 +1,5 @@
 """What a newcomer must not have to point at: roles, neighbours, fields, names of persons, and where a file will go."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +20,7 @@ SURNAMES = ("Abel", "Berg", "Cole", "Diaz", "Ekman", "Fuchs", "Gallo", "Haas", "
 
 
 @pytest.fixture
-def hands(window, qtbot) -> Hands:
+def hands(window, qtbot):
     return Hands(window, qtbot)
 
 

@@ -3,8 +3,6 @@
 ``python window_short_of_memory.py FOLDER`` prints what the window said, what the ledger has and what lies on disk.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

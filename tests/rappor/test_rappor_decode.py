@@ -1,7 +1,5 @@
 """Decoding: the published case, the two experiments of the thesis, coverage, false discoveries, many candidates."""
 
-from __future__ import annotations
-
 import csv
 import time
 from pathlib import Path
@@ -15,7 +13,6 @@ from workbench.privacy.rappor.bits import BasicBits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import CandidateMap, candidate_map, read_map
 from workbench.rappor.decode import (
-    Decoded,
     corrected,
     decode,
     result_bytes,
@@ -44,7 +41,7 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @pytest.fixture(scope="module")
-def published(shared_data: Path) -> Decoded:
+def published(shared_data):
     folder = shared_data / "rappor"
     parameters = read_parameters(folder / "analysis_params.csv")
     counts = read_counts(folder / "analysis_counts.csv", parameters)
@@ -52,7 +49,7 @@ def published(shared_data: Path) -> Decoded:
     return decode(counts, read_map(folder / "analysis_map.csv", parameters))
 
 
-def test_the_published_case(published: Decoded, shared_data: Path) -> None:
+def test_the_published_case(published, shared_data):
     assert len(published.strings) == 300
     assert published.r_squared >= 0.99
     assert abs(published.estimate[published.fitted].sum() - 1) <= 0.02
@@ -71,7 +68,7 @@ def test_the_published_case(published: Decoded, shared_data: Path) -> None:
     assert published.order()[0] == first
 
 
-def test_the_published_case_as_a_table(published: Decoded) -> None:
+def test_the_published_case_as_a_table(published):
     rows = list(csv.reader(result_bytes(published, "bonferroni").decode().splitlines()))
     assert rows[0] == ["string", "estimate", "std_error", "p_value", "significant"]
     assert sum(row[4] == "true" for row in rows) == published.bonferroni.sum()
@@ -80,7 +77,7 @@ def test_the_published_case_as_a_table(published: Decoded) -> None:
     assert told["detected"] == len(told["strings"]) == published.fdr.sum()
 
 
-def test_the_corrected_count_of_the_paper() -> None:
+def test_the_corrected_count_of_the_paper():
     parameters = RapporParameters(k=1, h=1, m=1, f=0.5, p=0.5, q=0.75)
     assert corrected(Counts(np.array([1000]), np.array([[700]])), parameters)[0, 0] == pytest.approx(1100, abs=1e-9)
 
@@ -91,7 +88,7 @@ def run(name: str, seed: int, reports: int | None = None) -> Simulation:
     return simulate(chosen.parameters, chosen.distribution, reports or chosen.reports, candidates, seed=seed)
 
 
-def test_every_frequent_string_of_the_exponential_preset_is_found() -> None:
+def test_every_frequent_string_of_the_exponential_preset_is_found():
     made = run("exponential", 1)
     often = made.truth >= 0.01
     assert often.sum() >= 6
@@ -100,7 +97,7 @@ def test_every_frequent_string_of_the_exponential_preset_is_found() -> None:
     assert abs(made.decoded.unexplained) < 4 * made.decoded.unexplained_error
 
 
-def test_the_normal_curve_is_within_its_intervals() -> None:
+def test_the_normal_curve_is_within_its_intervals():
     found = 0.0
     for reports in (10_000, 100_000):
         made = run("normal", 2, reports)
@@ -114,7 +111,7 @@ def test_the_normal_curve_is_within_its_intervals() -> None:
 
 
 @pytest.mark.slow
-def test_twenty_exponential_simulations() -> None:
+def test_twenty_exponential_simulations():
     family, discoveries, false = 0, 0, 0
     for seed in range(1, PRESETS_RUN + 1):
         made = run("exponential", seed)
@@ -130,7 +127,7 @@ def test_twenty_exponential_simulations() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reports", [10_000, 100_000, 1_000_000])
-def test_intervals_of_twenty_normal_simulations_cover(reports: int) -> None:
+def test_intervals_of_twenty_normal_simulations_cover(reports):
     coverage, shares, family = [], [], 0
     for seed in range(1, PRESETS_RUN + 1):
         made = run("normal", seed, reports)
@@ -143,7 +140,7 @@ def test_intervals_of_twenty_normal_simulations_cover(reports: int) -> None:
     assert family <= binom.isf(1e-4, PRESETS_RUN, 0.05)
 
 
-def test_nobody_has_a_candidate_and_none_is_found() -> None:
+def test_nobody_has_a_candidate_and_none_is_found():
     parameters = RapporParameters(k=64, h=2, m=8, f=0.0)
     made = simulate(parameters, exponential(50, 10), 100_000, [f"other{i}" for i in range(100)], seed=4)
     assert not made.decoded.bonferroni.any()
@@ -151,7 +148,7 @@ def test_nobody_has_a_candidate_and_none_is_found() -> None:
 
 
 @pytest.mark.slow
-def test_the_share_that_no_candidate_explains() -> None:
+def test_the_share_that_no_candidate_explains():
     spread = zipf(400, 1.0)
     parameters = RapporParameters(k=128, h=2, m=16, f=0.0)
     made = simulate(parameters, spread, 400_000, spread.values[:50], seed=5)
@@ -163,7 +160,7 @@ def test_the_share_that_no_candidate_explains() -> None:
 @pytest.mark.parametrize(
     ("f", "p", "q"), [(0.5, 0.5, 0.75), (0.25, 0.0, 1.0), (0.0, 0.25, 0.75)], ids=["basic", "one-time", "f = 0"]
 )
-def test_the_basic_variants(f: float, p: float, q: float) -> None:
+def test_the_basic_variants(f, p, q):
     values = zipf(20)
     parameters = RapporParameters(k=20, h=1, m=1, f=f, p=p, q=q)
     made = simulate(parameters, values, 200_000, seed=6, basic=True)
@@ -175,7 +172,7 @@ def test_the_basic_variants(f: float, p: float, q: float) -> None:
 
 
 @pytest.mark.slow
-def test_the_forecast_of_the_standard_error_is_met() -> None:
+def test_the_forecast_of_the_standard_error_is_met():
     chosen = preset("exponential")
     made = run("exponential", 3, 200_000)
     told = standard_error(chosen.parameters, 200_000)
@@ -187,7 +184,7 @@ def test_the_forecast_of_the_standard_error_is_met() -> None:
         smallest_detectable(chosen.parameters, 0, 100)
 
 
-def test_candidates_that_no_report_tells_apart_are_refused() -> None:
+def test_candidates_that_no_report_tells_apart_are_refused():
     parameters = RapporParameters(k=2, h=1, m=1)
     bits = np.array([[0], [0]], dtype=np.int32)
     same = CandidateMap(("a", "b"), bits, parameters)
@@ -199,7 +196,7 @@ def test_candidates_that_no_report_tells_apart_are_refused() -> None:
         decode(Counts(np.array([10]), np.array([[5, 5]])), candidate_map(["a"], BloomBits(parameters)), 1.0)
 
 
-def test_a_cohort_without_reports_is_left_out() -> None:
+def test_a_cohort_without_reports_is_left_out():
     parameters = RapporParameters(k=32, h=2, m=4, f=0.0)
     made = simulate(parameters, exponential(10), 40_000, seed=8)
     ones, reports = made.counts.ones.copy(), made.counts.reports.copy()
@@ -209,7 +206,7 @@ def test_a_cohort_without_reports_is_left_out() -> None:
     assert np.isfinite(found.std_error).all()
 
 
-def test_decoding_can_be_cancelled() -> None:
+def test_decoding_can_be_cancelled():
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
@@ -217,7 +214,7 @@ def test_decoding_can_be_cancelled() -> None:
 
 
 @pytest.mark.slow
-def test_more_reports_tell_more_in_the_roc() -> None:
+def test_more_reports_tell_more_in_the_roc():
     areas = []
     for reports in (5_000, 500_000):
         alarms, hits = roc(run("exponential", 9, reports), 0.005)
@@ -227,7 +224,7 @@ def test_more_reports_tell_more_in_the_roc() -> None:
     assert areas[0] < areas[1] == pytest.approx(1, abs=0.02)
 
 
-def test_distributions() -> None:
+def test_distributions():
     for name in ("normal", "exponential", "zipf"):
         made = form(name, 50)
         assert len(made.values) == len(set(made.values)) == 50
@@ -252,7 +249,7 @@ def kilobytes(name: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not STATUS.exists(), reason="reads the peak of memory from /proc")
-def test_a_hundred_thousand_candidates_take_less_than_a_minute_and_two_gigabytes() -> None:
+def test_a_hundred_thousand_candidates_take_less_than_a_minute_and_two_gigabytes():
     chosen = preset("exponential")
     candidates = with_extra(chosen.distribution, 100_000 - len(chosen.distribution.values))
     CLEAR.write_text("5")  # the peak is from here on: this process has run other tests

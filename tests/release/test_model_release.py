@@ -87,11 +87,11 @@ def release(
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
+def ledger(tmp_path):
     return tmp_path / "ledger.sqlite"
 
 
-def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger: Path) -> None:
+def test_a_model_is_charged_carded_and_alone_in_its_folder(folder, ledger):
     done = release(ledger, folder / "model")
     assert names_in(folder) == {"model"}
     assert names_in(folder / "model") == {"model.json", "card.json"}
@@ -106,7 +106,7 @@ def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger:
     assert names_in(folder) == {"model"}
 
 
-def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, ledger: Path) -> None:
+def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder, ledger):
     done = release(
         ledger, folder / "model", lambda c: replace(trained(c, delta="1e-5"), settled=(Decimal("0.5"), Decimal("1e-6")))
     )
@@ -120,7 +120,7 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
     assert statuses(ledger) == ["settled"]
 
 
-def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(folder: Path, ledger: Path) -> None:
+def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(folder, ledger):
     def free(charge: Charge) -> Made:
         return trained(lambda cost: None)
 
@@ -146,9 +146,7 @@ def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(
 @pytest.mark.parametrize(
     "error", [CancelledError(), KeyboardInterrupt(), RuntimeError("bug")], ids=lambda e: type(e).__name__
 )
-def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
-    folder: Path, ledger: Path, watched: Callable[[], bool] | None, status: str, error: BaseException
-) -> None:
+def test_a_run_that_fails_is_void_unless_its_figures_were_watched(folder, ledger, watched, status, error):
     def fail(charge: Charge) -> Made:
         trained(charge)
         raise error
@@ -160,9 +158,7 @@ def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
 
 
 @pytest.mark.parametrize("step", ["write", "rename", "sync"])
-def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(
-    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(folder, ledger, monkeypatch, step):
     target = folder / "model"
 
     def fail(*given: Any) -> Any:
@@ -189,9 +185,7 @@ def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(
         assert verify_release(target) == []
 
 
-def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_of_the_same_request(
-    folder: Path, ledger: Path
-) -> None:
+def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_of_the_same_request(folder, ledger):
     """The attack: fill the folder while the training runs, copy the finished model, get the charge back."""
     target = folder / "model"
 
@@ -238,9 +232,7 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
         ("os", "replace", True, False, "charged"),
     ],
 )
-def test_a_run_killed_at_any_moment_is_settled_truly(
-    folder: Path, ledger: Path, owner: str, attribute: str, after: bool, watched: bool, expected: str
-) -> None:
+def test_a_run_killed_at_any_moment_is_settled_truly(folder, ledger, owner, attribute, after, watched, expected):
     target = folder / "model"
     assert run_to_exit(release_and_die, ledger, target, owner, attribute, after, watched) == -9
     with Ledger.open(ledger) as opened:
@@ -270,8 +262,8 @@ PAIR = {"people.csv", "people.csv.certificate.json"}
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
 @pytest.mark.parametrize("after", [False, True], ids=["certificate alone", "both files"])
 def test_a_table_whose_run_was_killed_half_named_is_completed_before_a_model_is_refused_its_place(
-    folder: Path, ledger: Path, after: bool, replace: bool
-) -> None:
+    folder, ledger, after, replace
+):
     target = folder / "people.csv"
     assert run_to_exit(release_rows_and_die, ledger, target, FILE, "publish", 1, after) == -9
     assert target.exists() is after
@@ -287,9 +279,7 @@ def test_a_table_whose_run_was_killed_half_named_is_completed_before_a_model_is_
         assert opened.finished() == {}
 
 
-def test_a_half_named_table_that_replaces_another_is_completed_only_by_a_run_that_may_replace(
-    folder: Path, ledger: Path
-) -> None:
+def test_a_half_named_table_that_replaces_another_is_completed_only_by_a_run_that_may_replace(folder, ledger):
     target = folder / "people.csv"
     release_rows(ledger, target)
     raise_cap(ledger, "60")
@@ -306,9 +296,7 @@ def test_a_half_named_table_that_replaces_another_is_completed_only_by_a_run_tha
 
 
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
-def test_a_model_never_takes_the_place_of_a_table_whose_certificate_has_its_name(
-    folder: Path, ledger: Path, tmp_path: Path, replace: bool
-) -> None:
+def test_a_model_never_takes_the_place_of_a_table_whose_certificate_has_its_name(folder, ledger, tmp_path, replace):
     """Where the ledger that paid for the table is not the one in use, nothing but the certificate tells of it."""
     target = folder / "people.csv"
     assert run_to_exit(release_rows_and_die, ledger, target, FILE, "publish") == -9
@@ -324,7 +312,7 @@ def test_a_model_never_takes_the_place_of_a_table_whose_certificate_has_its_name
     assert verify_release(target) == []
 
 
-def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:
+def test_every_change_of_a_model_is_found(folder, ledger):
     original = folder / "model"
     release(ledger, original)
     card = read_card(original)
@@ -365,7 +353,7 @@ def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:
         assert verify_in_ledger(forged, opened) == ["the certificate is not the one that was released"]
 
 
-def test_a_card_that_does_not_fit_its_schema_is_void(folder: Path, ledger: Path) -> None:
+def test_a_card_that_does_not_fit_its_schema_is_void(folder, ledger):
     def unfit(charge: Charge) -> Made:
         done = trained(charge)
         return replace(done, method={**done.method, "inputs": [{"name": 90817263}]})

@@ -1,7 +1,5 @@
 """Noisy rows of a table that is read in parts: as of one that is read whole, in a random order, and nothing is left."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -48,7 +46,7 @@ NAMES = ("a", "b,c", 'd"e', "ü")
 
 
 @pytest.fixture(autouse=True)
-def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def parts(monkeypatch):
     """Read files of text in parts of a few rows, and shuffle in buckets of a few."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     small(monkeypatch)
@@ -111,7 +109,7 @@ def left_beside(folder: Path, *expected: str) -> bool:
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather", "jsonl"])
 @pytest.mark.parametrize("keep_order", [True, False])
-def test_a_release_has_the_rows_of_the_table(tmp_path: Path, suffix: str, keep_order: bool) -> None:
+def test_a_release_has_the_rows_of_the_table(tmp_path, suffix, keep_order):
     """At ε = 30 a column of few values changes in one of 10¹² rows, so that what is released can be compared."""
     source, target = tmp_path / "a.csv", tmp_path / f"out.{suffix}"
     frame = written(source, 200).drop("gone")
@@ -140,9 +138,7 @@ def test_a_release_has_the_rows_of_the_table(tmp_path: Path, suffix: str, keep_o
     scattered=st.integers(1, 40),
     seed=st.integers(0, 1000),
 )
-def test_cells_and_kept_text_are_those_of_the_whole(
-    tmp_path_factory: pytest.TempPathFactory, rows: int, piece: int, bucket: int, scattered: int, seed: int
-) -> None:
+def test_cells_and_kept_text_are_those_of_the_whole(tmp_path_factory, rows, piece, bucket, scattered, seed):
     source = tmp_path_factory.mktemp("cells") / "a.csv"
     written(source, rows, seed)
     with pytest.MonkeyPatch.context() as patch:
@@ -174,7 +170,7 @@ def read_into(plan: Plan, table: Table, folder: Path | None = None) -> SpilledRo
     return spilled
 
 
-def test_blank_lines_are_rows_where_invalid_values_are_replaced(tmp_path: Path) -> None:
+def test_blank_lines_are_rows_where_invalid_values_are_replaced(tmp_path):
     source, target = tmp_path / "a.csv", tmp_path / "out.csv"
     frame = written(source, 30).drop("gone")
     with source.open("a") as stream:
@@ -185,9 +181,7 @@ def test_blank_lines_are_rows_where_invalid_values_are_replaced(tmp_path: Path) 
     assert as_read(target).tail(2).null_count().row(0) == (2, 2, 2)
 
 
-def test_a_release_with_a_comma_and_counted_values_is_verified_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_release_with_a_comma_and_counted_values_is_verified_in_parts(tmp_path, monkeypatch):
     source, target = tmp_path / "a.csv", tmp_path / "out.csv"
     source.write_text("x;c\n" + "".join(f"{k % 5},5;{'abc'[k % 3]}\n" for k in range(200)))
     columns = [
@@ -211,9 +205,7 @@ def test_a_release_with_a_comma_and_counted_values_is_verified_in_parts(
 @pytest.mark.parametrize(
     "faults", [[(150, "n", "ten")], [(20, "c", "zz"), (180, "n", "11x")], [(3, "n", ""), (2, "c", "q")]]
 )
-def test_a_refusal_names_the_row_that_it_would_name_of_the_whole(
-    tmp_path: Path, faults: list[tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refusal_names_the_row_that_it_would_name_of_the_whole(tmp_path, faults, monkeypatch):
     source = tmp_path / "a.csv"
     rows = written(source, 200).fill_null("a").rows()
     lines = [[str(cell).replace("\n", " ").replace('"', "").replace(",", "") for cell in row] for row in rows]
@@ -235,7 +227,7 @@ def test_a_refusal_names_the_row_that_it_would_name_of_the_whole(
     assert left_beside(tmp_path, "a.csv")
 
 
-def test_a_cap_refuses_before_a_value_is_drawn(tmp_path: Path) -> None:
+def test_a_cap_refuses_before_a_value_is_drawn(tmp_path):
     source = tmp_path / "a.csv"
     written(source, 50)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -248,7 +240,7 @@ def test_a_cap_refuses_before_a_value_is_drawn(tmp_path: Path) -> None:
 # -- one pass, no name, no rest ---------------------------------------------------------------------------------------
 
 
-def test_values_and_marks_are_read_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_and_marks_are_read_in_one_pass(tmp_path, monkeypatch):
     source = tmp_path / "a.csv"
     written(source, 400)
     monkeypatch.setattr(identity, "_EVERY_ROW", 100)  # of fewer rows listed columns are hashed once more
@@ -265,7 +257,7 @@ def test_values_and_marks_are_read_in_one_pass(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are seen in /proc")
-def test_the_file_of_cells_has_no_name_and_is_the_owners(tmp_path: Path) -> None:
+def test_the_file_of_cells_has_no_name_and_is_the_owners(tmp_path):
     source = tmp_path / "a.csv"
     written(source, 100)
     spilled = read_into(plan_of(), read_table(source))
@@ -281,7 +273,7 @@ def test_the_file_of_cells_has_no_name_and_is_the_owners(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("label", ["rows read", "rows in random order", "written"])
-def test_a_cancelled_release_leaves_nothing_and_is_charged_for_what_was_written(tmp_path: Path, label: str) -> None:
+def test_a_cancelled_release_leaves_nothing_and_is_charged_for_what_was_written(tmp_path, label):
     source = tmp_path / "a.csv"
     written(source, 400)
     cancel = CancelToken()
@@ -298,7 +290,7 @@ def test_a_cancelled_release_leaves_nothing_and_is_charged_for_what_was_written(
     assert statuses == {"rows read": [], "rows in random order": ["void"], "written": ["charged"]}[label]
 
 
-def test_a_piece_is_drawn_once(tmp_path: Path) -> None:
+def test_a_piece_is_drawn_once(tmp_path):
     source = tmp_path / "a.csv"
     written(source, 30)
     plan = plan_of()
@@ -310,7 +302,7 @@ def test_a_piece_is_drawn_once(tmp_path: Path) -> None:
         drawn.piece(0)
 
 
-def test_a_file_that_changes_between_check_and_draw_is_not_read_again(tmp_path: Path) -> None:
+def test_a_file_that_changes_between_check_and_draw_is_not_read_again(tmp_path):
     """What was checked is what is drawn: after the pass the source is not needed."""
     source, target = tmp_path / "a.csv", tmp_path / "out.csv"
     frame = written(source, 60).drop("gone")
@@ -354,9 +346,7 @@ def rows_by_number(tmp_path: Path, rows: int) -> SpilledRows:
 
 
 @pytest.mark.parametrize(("rows", "buckets"), [(3, 2), (4, 2), (4, 4), (5, 2)])
-def test_every_order_has_the_same_probability(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, buckets: int
-) -> None:
+def test_every_order_has_the_same_probability(tmp_path, monkeypatch, rows, buckets):
     """All draws of buckets and all orders in each of them, enumerated, with exact probabilities."""
     monkeypatch.setattr(spilled_rows, "_BUCKET", -(-rows // buckets))
     spilled = rows_by_number(tmp_path, rows)
@@ -373,7 +363,7 @@ def test_every_order_has_the_same_probability(
     assert set(chances.values()) == {Fraction(1, math.factorial(rows))}
 
 
-def test_orders_that_the_system_draws_are_uniform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_orders_that_the_system_draws_are_uniform(tmp_path, monkeypatch):
     monkeypatch.setattr(spilled_rows, "_BUCKET", 2)
     spilled, draws = rows_by_number(tmp_path, 4), 3000
     counts: dict[tuple[int, ...], int] = defaultdict(int)

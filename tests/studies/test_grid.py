@@ -1,7 +1,5 @@
 """Sweeps of DP-SGD: what they run, what the file holds, and that a stopped one goes on."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import stat
@@ -29,7 +27,7 @@ from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_word
 
 
 @pytest.fixture(scope="module")
-def rows() -> LoadedRows:
+def rows():
     generator = np.random.default_rng(3)
     X = generator.uniform(-1, 1, (100, 2))
     inputs = tuple(Attribute.from_plain({"name": n, "kind": "real", "lower": -1, "upper": 1}) for n in "ab")
@@ -43,7 +41,7 @@ def spec_of(folder: Path, text: str = SETTINGS, repeats: int = 2) -> GridSpec:
     return load_spec(path)
 
 
-def test_every_combination_is_run_and_is_one_row(rows: LoadedRows, tmp_path: Path) -> None:
+def test_every_combination_is_run_and_is_one_row(rows, tmp_path):
     spec = spec_of(tmp_path)
     runs = run_grid(spec, rows, tmp_path / "out.csv")
     assert [(run.setting["noise"], run.setting["lr"], run.repeat) for run in runs] == [
@@ -63,7 +61,7 @@ def test_every_combination_is_run_and_is_one_row(rows: LoadedRows, tmp_path: Pat
     assert [r.name for r in read_runs(tmp_path / "out.csv")] == [r.name for r in runs]
 
 
-def test_a_stopped_sweep_goes_on_and_ends_as_an_uninterrupted_one(rows: LoadedRows, tmp_path: Path) -> None:
+def test_a_stopped_sweep_goes_on_and_ends_as_an_uninterrupted_one(rows, tmp_path):
     spec, whole, part = spec_of(tmp_path), tmp_path / "whole.csv", tmp_path / "part.csv"
     run_grid(spec, rows, whole)
     cancel, seen = CancelToken(), []
@@ -90,13 +88,13 @@ def test_a_stopped_sweep_goes_on_and_ends_as_an_uninterrupted_one(rows: LoadedRo
     assert {r.name for r in read_runs(whole)} < {r.name for r in longer}
 
 
-def test_the_figures_do_not_depend_on_the_number_of_processes(rows: LoadedRows, tmp_path: Path) -> None:
+def test_the_figures_do_not_depend_on_the_number_of_processes(rows, tmp_path):
     spec = spec_of(tmp_path, SETTINGS.replace("[0.1, 1.0]", "1.0"), repeats=1)
     alone, two = (run_grid(spec, rows, tmp_path / f"{jobs}.csv", jobs=jobs) for jobs in (1, 2))
     assert [r.figures["accuracy"] for r in alone] == [r.figures["accuracy"] for r in two]
 
 
-def test_the_file_of_another_study_is_not_gone_on_with(rows: LoadedRows, tmp_path: Path) -> None:
+def test_the_file_of_another_study_is_not_gone_on_with(rows, tmp_path):
     spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
     run_grid(spec, rows, path)
     before = path.read_bytes()
@@ -109,7 +107,7 @@ def test_the_file_of_another_study_is_not_gone_on_with(rows: LoadedRows, tmp_pat
         run_grid(spec, rows, path)
 
 
-def test_a_sweep_of_a_former_version_is_read_and_not_gone_on_with(rows: LoadedRows, tmp_path: Path) -> None:
+def test_a_sweep_of_a_former_version_is_read_and_not_gone_on_with(rows, tmp_path):
     """It has columns of what a GPU was to do."""
     spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
     runs = run_grid(spec, rows, path)
@@ -126,7 +124,7 @@ def test_a_sweep_of_a_former_version_is_read_and_not_gone_on_with(rows: LoadedRo
         run_grid(spec, rows, path)
 
 
-def test_runs_are_joined_to_lines_against_epsilon(rows: LoadedRows, tmp_path: Path) -> None:
+def test_runs_are_joined_to_lines_against_epsilon(rows, tmp_path):
     lines = sweep_lines(run_grid(spec_of(tmp_path), rows, tmp_path / "out.csv"))
     assert [line.setting for line in lines] == ["lr=0.1", "lr=1"]
     for line in lines:
@@ -135,7 +133,7 @@ def test_runs_are_joined_to_lines_against_epsilon(rows: LoadedRows, tmp_path: Pa
         assert 0.3 < line.majority < 0.7
 
 
-def test_the_cost_of_publishing_the_best_is_told(rows: LoadedRows, tmp_path: Path) -> None:
+def test_the_cost_of_publishing_the_best_is_told(rows, tmp_path):
     schedules = schedules_of(spec_of(tmp_path), rows)
     found = publishing(schedules)
     assert found.settings == 4
@@ -152,7 +150,7 @@ def test_the_cost_of_publishing_the_best_is_told(rows: LoadedRows, tmp_path: Pat
     assert caveat.startswith("Choosing settings by these figures reveals something of the rows")
 
 
-def test_a_person_with_several_rows_pays_for_all_of_them(rows: LoadedRows, tmp_path: Path) -> None:
+def test_a_person_with_several_rows_pays_for_all_of_them(rows, tmp_path):
     """The figures of the file and of publishing are those of a person, as a training would be charged."""
     spec = spec_of(tmp_path, SETTINGS.replace("[0.1, 1.0]", "1.0").replace("1e-3", "1e-5"), repeats=1)
     several = dataclasses.replace(rows, rows_per_person=3)
@@ -166,7 +164,7 @@ def test_a_person_with_several_rows_pays_for_all_of_them(rows: LoadedRows, tmp_p
     assert "all runs have to be paid for" in publishing_words(found)[0]
 
 
-def test_the_template_is_a_sweep(tmp_path: Path) -> None:
+def test_the_template_is_a_sweep(tmp_path):
     (tmp_path / "t.toml").write_text(TEMPLATE, "utf-8")
     spec = load_spec(tmp_path / "t.toml")
     assert spec.varied == ("epsilon", "lr")
@@ -187,7 +185,7 @@ def test_the_template_is_a_sweep(tmp_path: Path) -> None:
         ('data = "x"\n' + SETTINGS.replace("batch = 20", f"batch = {list(range(1, 60000))}"), "runs"),
     ],
 )
-def test_a_wrong_sweep_is_refused_with_the_place(text: str, told: str, tmp_path: Path) -> None:
+def test_a_wrong_sweep_is_refused_with_the_place(text, told, tmp_path):
     path = tmp_path / "s.toml"
     path.write_text(text, "utf-8")
     with pytest.raises(ParameterError, match=told) as caught:
@@ -206,9 +204,7 @@ FIGURES = {
 }
 
 
-def test_a_file_of_one_kind_of_device_is_not_continued_on_another(
-    rows: LoadedRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_one_kind_of_device_is_not_continued_on_another(rows, tmp_path, monkeypatch):
     """Its rounding is another, and perhaps its noise of one seed."""
     spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
 
