@@ -6,7 +6,7 @@
 * the sums of products over these columns and the target;
 * with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums and scaled
   by their spread there, and what the first line leaves of the target: columns that nearly hang together lie in the
-  noise of the first sums, and exceed that of the second. Where rows are many, products of two turned columns are among
+  noise of the first sums, and exceed that of the second. Where rows are many, products of two rotated columns are among
   them: those whose noisy sum with what the first line leaves, asked for in between, is largest.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
@@ -186,7 +186,7 @@ _FORMER_COLUMNS_RATE, _FORMER_NORM_SHARE = 0.06, 0.3  # of files of format 1
 
 SUMS, REFINED = "sums", "sums of turned columns"
 _REFINED_SHARE = 0.5
-PRODUCTS = "products of turned columns"
+PRODUCTS = "products of rotated columns"
 _PRODUCTS_SHARE, _PRODUCTS_LIMIT = 0.15, 1 / 12  # of the norm of all of them at ±1
 _PRODUCTS_FROM, _PRODUCTS_RATE = 30.0, 0.12
 """From this n·ε for each product there is they are asked for; with n·ε = 1,000 three are used, with 10,000 twelve."""
@@ -243,7 +243,7 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     @cached_property
     def bends(self) -> int:
-        """How many products of turned columns are used."""
+        """How many products of rotated columns are used."""
         known, every = self.rows * self.epsilon, product_count(self.used)
         if not self.refines or self.version < self.bends_since or known < _PRODUCTS_FROM * every:
             return 0
@@ -377,7 +377,7 @@ def _sums(
 
 
 def _product_sums(setting: Setting, rows: Rows, chosen: Sequence[int], first: Turn) -> NDArray[np.int64]:
-    """Return the sums of the products of turned columns, times what the first line leaves of the target."""
+    """Return the sums of the products of rotated columns, times what the first line leaves of the target."""
     encoded, goal = rows
     turned = first.rows(
         encoded[:, list(chosen)] / setting.size, goal / setting.size, range(product_count(setting.used))

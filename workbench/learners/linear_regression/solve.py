@@ -83,7 +83,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line, and products of turned columns beside it.
+    """A line, and products of rotated columns beside it.
 
     Attributes:
         line: the line.
@@ -109,7 +109,7 @@ def product_count(columns: int) -> int:
 
 
 def crossed(turned: NDArray[np.float64], picked: Sequence[int]) -> NDArray[np.float64]:
-    """Return products of two turned columns (n, k), within ±1, and of deviation :data:`_SPREAD` if these are normal."""
+    """Return products of two rotated columns (n, k), within ±1, of deviation :data:`_SPREAD` if these are normal."""
     first, second = (places[list(picked)] for places in np.triu_indices(turned.shape[1]))
     found = turned[:, first] * turned[:, second] / _SPREAD
     square = (found - _SPREAD) / np.sqrt(2)
