@@ -8,17 +8,7 @@ from workbench.params.errors import (
     ParameterError,
     WorkbenchError,
 )
-from workbench.params.field import (
-    Field,
-    Parameters,
-    boolean,
-    choice,
-    declared_by,
-    integer,
-    real,
-    text,
-    texts,
-)
+from workbench.params.field import Field, Parameters, boolean, choice, declared_by, integer, real, text, texts
 from workbench.params.lists import records
 
 __all__ = [
