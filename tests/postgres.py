@@ -24,7 +24,10 @@ class Server:
     def __init__(self, module: Any) -> None:
         # Its own user must reach the folder, and those of pytest are for their owner alone.
         self.folder = Path(tempfile.mkdtemp(prefix="workbench-pg-"))
-        self._server = module.get_server(self.folder, cleanup_mode=None)
+        try:
+            self._server = module.get_server(self.folder, cleanup_mode=None)
+        except subprocess.TimeoutExpired:  # it waits for ten seconds; the server goes on starting
+            self._server = module.get_server(self.folder, cleanup_mode=None)
         self._tool = Path(module.__file__).parent / "pginstall" / "bin" / "pg_ctl"
         self._user = (self.folder / "postmaster.pid").owner()
         (self.folder / "pg_hba.conf").write_text(HOST_RULES)
@@ -62,7 +65,7 @@ class Server:
     def start(self) -> None:
         """Start it again."""
         words = f'-h "" -k {self.folder}'
-        self._control("-w", "-o", words, "-l", str(self.folder / "log"), "start")
+        self._control("-w", "-t", "600", "-o", words, "-l", str(self.folder / "log"), "start")
 
     def stop(self) -> None:
         """Stop it, and remove what it wrote."""
