@@ -1,7 +1,5 @@
 """Rows for a trainer that are arrays already."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What answers the questions of tests: noise of a test's own, seeded noise, or none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -19,7 +17,6 @@ def ask_by(noise: CentralNoise, events: Iterable[Declared], coins: Entropy | Non
 
 
 def study_ask(events: Iterable[Declared], seed: int = 0) -> Ask:
-    """Serve ``events`` with seeded noise."""
     return ask_by(StudyNoise(np.random.default_rng(seed)), events)
 
 
@@ -29,5 +26,4 @@ def released_ask(events: Iterable[Declared]) -> Ask:
 
 
 def exact_ask() -> Ask:
-    """Answer every question exactly."""
     return Exact().ask(None)

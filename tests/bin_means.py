@@ -1,7 +1,5 @@
 """A learner in one short file, as anybody could add one: the mean of the target in each part of the third column."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ It is looked for as text in several encodings, as a number in the processor's fo
 a guess, and inside compressed parts of PDF, Parquet, ZIP and gzip files.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

@@ -1,14 +1,12 @@
 """Fixtures that every test may use."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import json
 import os
 import re
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +98,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | 
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """The folder of real tables for tests; the test is skipped where a checkout has none beside it."""
     if not SHARED.is_dir():
         pytest.skip(f"the test data are not beside the checkout ({SHARED})")
@@ -108,14 +106,14 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def golden_entries(shared_data: Path) -> list[dict[str, Any]]:
+def golden_entries(shared_data):
     """The golden values: name, inputs, value and tolerance of each."""
     entries: list[dict[str, Any]] = json.loads((shared_data / "golden.json").read_text(encoding="utf-8"))
     return entries
 
 
 @pytest.fixture(scope="session")
-def golden(golden_entries: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def golden(golden_entries):
     """The same by name."""
     found: dict[str, list[dict[str, Any]]] = {}
     for entry in golden_entries:
@@ -131,13 +129,12 @@ def new_folder(factory: pytest.TempPathFactory, name: str) -> Path:
 
 
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an empty folder of this test."""
+def tmp_path(request, tmp_path_factory):
     return new_folder(tmp_path_factory, re.sub(r"\W", "_", request.node.name)[:30])
 
 
 @pytest.fixture(autouse=True)
-def user_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def user_folders(tmp_path_factory, monkeypatch):
     """Give each test an empty home, so that no test touches the user's ledger."""
     home = new_folder(tmp_path_factory, "home")
     for variable in (
@@ -153,7 +150,7 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 
 
 @pytest.fixture(autouse=True)
-def no_thread_left_behind() -> Iterator[None]:
+def no_thread_left_behind():
     """Fail a test that leaves a thread running, and name the thread."""
     before = set(threading.enumerate())
     yield

@@ -1,7 +1,5 @@
 """A mechanism over names whose table is not symmetric: a later answer of the list is likelier than an earlier one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MNIST as arrays, and the recipe that the tests and the benchmark train with."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

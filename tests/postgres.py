@@ -1,7 +1,5 @@
 """A real PostgreSQL for tests, which asks the user ``ana`` for a password and nobody else."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil
@@ -44,15 +42,12 @@ class Server:
             return list(cursor.fetchall()) if cursor.description else []
 
     def table(self, name: str, user: str = "postgres") -> str:
-        """Return the address of a table."""
         return f"postgresql://{user}@/postgres?host={self.folder}&table={name}"
 
     def query(self, text: str) -> str:
-        """Return the address of a query."""
         return f"postgresql://postgres@/postgres?host={self.folder}&query={text}"
 
     def kill(self) -> None:
-        """End all its processes at once."""
         main = psutil.Process(int((self.folder / "postmaster.pid").read_text().split()[0]))
         every = [main, *main.children(recursive=True)]
         for process in every:
@@ -63,12 +58,10 @@ class Server:
         psutil.wait_procs(every)
 
     def start(self) -> None:
-        """Start it again."""
         words = f'-h "" -k {self.folder}'
         self._control("-w", "-t", "600", "-o", words, "-l", str(self.folder / "log"), "start")
 
     def stop(self) -> None:
-        """Stop it, and remove what it wrote."""
         self._control("-m", "immediate", "stop")
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -1,7 +1,5 @@
 """A release of noisy rows in one call, for tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from workbench.data.table import Table
@@ -22,5 +20,4 @@ def release_table(
     *,
     replace: bool = False,
 ) -> Released:
-    """Release ``table`` by ``plan`` into ``target``."""
     return release_prepared(prepare_rows(plan, table, destination(target, replace=replace)), ledger, emit, cancel)

@@ -1,7 +1,5 @@
 """The same small table in every format that is read."""
 
-from __future__ import annotations
-
 import bz2
 import datetime
 import gzip

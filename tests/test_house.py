@@ -1,7 +1,5 @@
 """The house as it is imported: Qt only where it belongs, a light command line, layers that point one way."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -147,7 +145,7 @@ def lint_imports(folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_the_list_of_slow_tests_names_tests_that_exist() -> None:
+def test_the_list_of_slow_tests_names_tests_that_exist():
     folder = Path(__file__).parent
     for line in (folder / "slow_tests.txt").read_text("utf-8").splitlines():
         if not line.startswith("#"):

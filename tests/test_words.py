@@ -1,7 +1,5 @@
 """Words that a reader stumbles over stay out of messages, help texts and public names."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
@@ -120,7 +118,7 @@ def words_of(name: str) -> set[str]:
     return set(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_"))
 
 
-def test_no_message_has_a_banned_word() -> None:
+def test_no_message_has_a_banned_word():
     found = [
         f"{file.relative_to(ROOT)}:{node.lineno} {fault}"
         for file in SOURCES
@@ -131,7 +129,7 @@ def test_no_message_has_a_banned_word() -> None:
     assert not found, "\n".join(found)
 
 
-def test_no_docstring_has_a_banned_word() -> None:
+def test_no_docstring_has_a_banned_word():
     found = [
         f"{file.relative_to(ROOT)}:{node.value.lineno} {' '.join(words)}"
         for file in SOURCES
@@ -147,11 +145,11 @@ LITERAL = re.compile(r"``.*?``|tell(s|ing)? the truth", re.DOTALL)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
-def test_no_page_has_a_banned_word(path: Path) -> None:
+def test_no_page_has_a_banned_word(path):
     assert not faults(path.read_text("utf-8"))
 
 
-def test_no_public_name_has_a_banned_word() -> None:
+def test_no_public_name_has_a_banned_word():
     found = [f"module {file.relative_to(ROOT)}" for file in SOURCES if words_of(file.stem) & NAMES]
     found += [
         f"{file.relative_to(ROOT)}:{line} {name}"
@@ -162,7 +160,7 @@ def test_no_public_name_has_a_banned_word() -> None:
     assert not found, "\n".join(found)
 
 
-def test_recorded_sentences_are_still_there() -> None:
+def test_recorded_sentences_are_still_there():
     assert all((ROOT / "workbench" / name).is_file() for name in RECORDED)
 
 
@@ -177,7 +175,7 @@ def test_recorded_sentences_are_still_there() -> None:
         ('x = "none of it\\n   may leave, and nobody\'s"', 2),
     ],
 )
-def test_banned_words_are_found_where_a_user_reads(code: str, count: int) -> None:
+def test_banned_words_are_found_where_a_user_reads(code, count):
     assert sum(len(faults(str(node.value))) for node in sentences(ast.parse(code))) == count
 
 
@@ -187,7 +185,7 @@ COUNTED = re.compile(
 SHOWING = ("cli", "release/documents", "render")
 
 
-def test_no_command_or_document_counts_one_thing_in_the_plural() -> None:
+def test_no_command_or_document_counts_one_thing_in_the_plural():
     """What is counted there goes through ``counted``, or ``{number:n row}`` in a template."""
     found = []
     for file in SOURCES:

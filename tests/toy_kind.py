@@ -1,7 +1,5 @@
 """A toy kind of release for tests: how many rows have a value in a column, and its one line in the list."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -18,8 +16,6 @@ from workbench.work.work import Made, Work
 
 @dataclass(frozen=True, kw_only=True)
 class Counting(Parameters):
-    """What a person chooses of it."""
-
     column: str = text(help="the column whose values are counted")
     least: int = integer(default=0, at_least=0, upto=1000, help="a smaller count is given as this number")
 

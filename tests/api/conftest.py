@@ -1,9 +1,5 @@
 """Fixtures of the tests from Python: tables as DataFrames, and a folder to stand in."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +7,7 @@ from sklearn.datasets import load_iris
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder of its own to stand in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

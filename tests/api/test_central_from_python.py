@@ -1,7 +1,5 @@
 """Synthetic tables and statistics from Python: studies that say so, and releases that are charged and verified."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from workbench.sanitize.writing import PLAIN
 FACTS = {"bounds": {"age": (0, 99), "income": (0.0, 9000.0)}, "domains": {"sex": ["female", "male"]}, "drop": ["name"]}
 
 
-def test_studies_say_so_and_charge_nothing(people: pd.DataFrame, folder: Path) -> None:
+def test_studies_say_so_and_charge_nothing(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     with pytest.warns(api.PrivateStudyWarning, match="not for release"):
         drawn = [api.synthesize(people, plan, target="sex", seed=seed) for seed in (1, 1, 2)]
@@ -37,7 +35,7 @@ def test_studies_say_so_and_charge_nothing(people: pd.DataFrame, folder: Path) -
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
-def test_synthetic_rows_are_released(people: pd.DataFrame, folder: Path, suffix: str) -> None:
+def test_synthetic_rows_are_released(people, folder, suffix):
     plan = api.plan(epsilon=3, **FACTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -55,7 +53,7 @@ def test_synthetic_rows_are_released(people: pd.DataFrame, folder: Path, suffix:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
-def test_statistics_are_released(people: pd.DataFrame, folder: Path, suffix: str) -> None:
+def test_statistics_are_released(people, folder, suffix):
     plan = api.plan(epsilon=3, **FACTS)
     told = api.statistics(people, plan, epsilon=1, ledger="ledger.sqlite", account="people", output=f"figures.{suffix}")
     assert {"mean", "histogram"} <= set(told["statistic"])
@@ -64,7 +62,7 @@ def test_statistics_are_released(people: pd.DataFrame, folder: Path, suffix: str
     assert told["estimate"].notna().all()
 
 
-def test_arguments_that_contradict_each_other_are_refused(people: pd.DataFrame, folder: Path) -> None:
+def test_arguments_that_contradict_each_other_are_refused(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     with pytest.raises(ParameterError, match="a release is charged"):
         api.synthesize(people, plan, target="sex", output="new.csv")
@@ -81,7 +79,7 @@ def test_arguments_that_contradict_each_other_are_refused(people: pd.DataFrame, 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
 @pytest.mark.parametrize("kind", ["integer", "category"])
-def test_a_missing_value_alone_in_its_row_is_read_as_missing(folder: Path, kind: str, suffix: str) -> None:
+def test_a_missing_value_alone_in_its_row_is_read_as_missing(folder, kind, suffix):
     facts = {"lower": 0, "upper": 3} if kind == "integer" else {"domain": ("0", "1", "2", "3")}
     plan = Plan(epsilon=0.2, columns=(Column(name="a", kind=kind, missing="own-value", **facts),))
     frame = pd.DataFrame({"a": [str(i % 4) for i in range(200)]})
@@ -100,14 +98,14 @@ def test_a_missing_value_alone_in_its_row_is_read_as_missing(folder: Path, kind:
         assert made["a"].isna().tolist() == [line in ("", '""') for line in written]
 
 
-def test_a_quoted_empty_cell_is_a_missing_value(folder: Path) -> None:
+def test_a_quoted_empty_cell_is_a_missing_value(folder):
     (folder / "one.csv").write_text('a\n""\n3\n""\n', "utf-8")
     read = table_format("csv").read((folder / "one.csv").read_bytes(), PLAIN)
     assert read["a"].to_list() == [None, "3", None]
 
 
 @pytest.mark.parametrize("epsilon", [float("nan"), float("inf"), -1.0, 0, 1e-8, 1e9, True, "1"])
-def test_epsilon_is_checked_as_the_commands_check_it(people: pd.DataFrame, epsilon: object) -> None:
+def test_epsilon_is_checked_as_the_commands_check_it(people, epsilon):
     plan = api.plan(epsilon=3, **FACTS)
     for ask in (api.synthesize, api.statistics):
         with pytest.raises(ParameterError, match="epsilon = "):
@@ -115,12 +113,12 @@ def test_epsilon_is_checked_as_the_commands_check_it(people: pd.DataFrame, epsil
 
 
 @pytest.mark.parametrize("figures", [["x"], [1], "mean", 5, {"statistic": "mean"}, [None]])
-def test_figures_that_are_no_mappings_are_refused_in_words(people: pd.DataFrame, figures: object) -> None:
+def test_figures_that_are_no_mappings_are_refused_in_words(people, figures):
     with pytest.raises(ParameterError, match="figure"):
         api.statistics(people, api.plan(epsilon=3, **FACTS), figures, seed=1)
 
 
-def test_a_delta_and_what_is_impossible_from_python(people: pd.DataFrame, folder: Path) -> None:
+def test_a_delta_and_what_is_impossible_from_python(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     out = {"ledger": "ledger.sqlite", "account": "people", "output": "new.csv"}
     made = api.synthesize(
@@ -138,7 +136,7 @@ def test_a_delta_and_what_is_impossible_from_python(people: pd.DataFrame, folder
         api.statistics(people, plan, delta=0.0)
 
 
-def test_a_study_with_a_seed_keeps_no_answers(people: pd.DataFrame, folder: Path) -> None:
+def test_a_study_with_a_seed_keeps_no_answers(people, folder):
     """A release would continue them, and whoever knows the seed would know its permanent answers."""
     Path("params.csv").write_text("k,h,m,p,q,f\n16,2,4,0.5,0.75,0.5\n", "utf-8")
     named = people.assign(name=[f"p{i}" for i in range(len(people))])
@@ -154,9 +152,7 @@ def test_a_study_with_a_seed_keeps_no_answers(people: pd.DataFrame, folder: Path
 
 @pytest.mark.parametrize("by", ["encode", "publish"])
 @pytest.mark.parametrize("taken", ["kept.csv", "params.csv", "new.csv"])
-def test_no_release_replaces_a_file_that_it_is_made_from(
-    people: pd.DataFrame, folder: Path, by: str, taken: str
-) -> None:
+def test_no_release_replaces_a_file_that_it_is_made_from(people, folder, by, taken):
     """Kept answers that are lost would be drawn anew, which charges a client's long-run ε twice."""
     Path("params.csv").write_text("k,h,m,p,q,f\n16,2,4,0.5,0.75,0.5\n", "utf-8")
     named = people.assign(name=[f"p{i}" for i in range(len(people))])
@@ -175,7 +171,7 @@ def test_no_release_replaces_a_file_that_it_is_made_from(
     assert not Path("new.csv").exists()
 
 
-def test_of_each_person_so_many_rows_are_read(folder: Path) -> None:
+def test_of_each_person_so_many_rows_are_read(folder):
     visits = pd.DataFrame({"who": ["a"] * 30 + ["b"], "city": ["Graz"] * 31})
     plan = api.plan(epsilon=1, domains={"city": ["Graz", "Linz"]}, unit="who", rows_per_person=2)
     assert (plan.invalid, plan.column("who").action) == ("replace", "drop")

@@ -1,11 +1,8 @@
 """scikit-learn's own check_estimator on every learner: what passes, and the table of what cannot, with its reasons."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -44,7 +41,6 @@ NAMES = [chosen.estimator.__name__ for chosen in LEARNERS]
 
 
 def expected(name: str) -> dict[str, str]:
-    """The exceptions of one learner."""
     made = next(chosen.task for chosen in LEARNERS if chosen.estimator.__name__ == name)
     own = {EVERY, CLUSTERS if made == CLUSTERING else "", TRANSFORMS if task(made).transforms else ""}
     return {check: reason for check, (who, reason) in EXCEPTIONS.items() if who in own}
@@ -68,7 +64,7 @@ def with_public_classes(made: type) -> type:
 
 @pytest.mark.filterwarnings("ignore")  # the checks make warnings of their own, and each fit is a private study
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES])
-def test_a_learner_is_an_estimator_for_scikit_learn(name: str, folder: Path) -> None:
+def test_a_learner_is_an_estimator_for_scikit_learn(name, folder):
     if name == "MedianXgboost":
         pytest.importorskip("xgboost")
     made = with_public_classes(classes()[name])
@@ -89,12 +85,12 @@ def test_a_learner_is_an_estimator_for_scikit_learn(name: str, folder: Path) -> 
     assert sum(r["status"] == "passed" for r in found) >= 40
 
 
-def test_every_exception_has_a_reason() -> None:
+def test_every_exception_has_a_reason():
     assert all(reason and who in (EVERY, CLUSTERS, TRANSFORMS) for who, reason in EXCEPTIONS.values())
     assert set(QUICK) <= set(NAMES)
 
 
-def test_fit_predict_charges_once_and_returns_the_groups(iris, folder: Path) -> None:
+def test_fit_predict_charges_once_and_returns_the_groups(iris, folder):
     X, _ = iris
     model = api.KMeans(epsilon=3, groups=3, bounds=(0, 10), account="iris", ledger="l.sqlite", output="model")
     with warnings.catch_warnings():
@@ -109,7 +105,7 @@ def test_fit_predict_charges_once_and_returns_the_groups(iris, folder: Path) -> 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
 @pytest.mark.parametrize("name", ["PCA", "Standardize"])
-def test_the_methods_of_a_transformer_work(iris, name: str) -> None:
+def test_the_methods_of_a_transformer_work(iris, name):
     X, y = iris
     model = getattr(api, name)(epsilon=9, bounds=(0, 10), random_state=0)
     made = model.fit_transform(X, y)
@@ -123,7 +119,7 @@ def test_the_methods_of_a_transformer_work(iris, name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
-def test_decimals_are_not_classes_that_were_declared_as_whole_numbers(iris) -> None:
+def test_decimals_are_not_classes_that_were_declared_as_whole_numbers(iris):
     X, _ = iris
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         api.NaiveBayes(epsilon=1, bounds=(0, 10), classes=[0, 1]).fit(X, np.linspace(0, 1, len(X)))

@@ -1,11 +1,8 @@
 """A DataFrame as the program's table: a cell's text follows from that cell alone."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -44,18 +41,18 @@ from workbench.release.ledger.ledger import Ledger
         (pd.NaT, None),
     ],
 )
-def test_a_value_is_written_as_a_file_would_hold_it(value, text) -> None:
+def test_a_value_is_written_as_a_file_would_hold_it(value, text):
     assert cell_text(value) == text
 
 
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float64", "Float64", "str", "category", "object"])
-def test_every_type_of_a_column_is_read(dtype: str) -> None:
+def test_every_type_of_a_column_is_read(dtype):
     frame = pd.DataFrame({"x": pd.Series([1, 2, 3]).astype(dtype)})
     assert table_of(frame).frame["x"].to_list() == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "float64", "str", "category", "object"])
-def test_a_missing_value_is_missing_whatever_the_type(dtype: str) -> None:
+def test_a_missing_value_is_missing_whatever_the_type(dtype):
     frame = pd.DataFrame({"x": pd.Series(["1", None, "3"]).astype("object" if dtype == "object" else "str")})
     if dtype not in ("str", "object"):
         frame = frame.apply(pd.to_numeric).astype(dtype)
@@ -68,7 +65,7 @@ plain = st.one_of(
 
 
 @given(st.lists(plain, min_size=2, max_size=6), st.data())
-def test_no_cell_depends_on_another(values, data) -> None:
+def test_no_cell_depends_on_another(values, data):
     spared = data.draw(st.integers(0, len(values) - 1))
     other = [v if i == spared else data.draw(plain) for i, v in enumerate(values)]
     one, two = (
@@ -78,7 +75,7 @@ def test_no_cell_depends_on_another(values, data) -> None:
     assert one == two
 
 
-def test_the_index_is_no_column_and_numbers_may_be_names() -> None:
+def test_the_index_is_no_column_and_numbers_may_be_names():
     frame = pd.DataFrame({0: [1], 1: [2]}, index=["secret"])
     assert list(table_of(frame).names) == ["0", "1"]
 
@@ -93,7 +90,7 @@ def test_the_index_is_no_column_and_numbers_may_be_names() -> None:
         ([[1, 2]], "list"),
     ],
 )
-def test_what_is_no_table_is_one_sentence_without_a_value(frame, said: str) -> None:
+def test_what_is_no_table_is_one_sentence_without_a_value(frame, said):
     with pytest.raises(InputError, match=said) as caught:
         table_of(frame)
     assert "raw" not in str(caught.value)
@@ -112,7 +109,7 @@ def plan_of_both(**keys: object) -> api.Plan:
     return api.plan(VISITS, bounds=bounds, domains={"sex": ["f", "m"]}, **{**stated, **keys})
 
 
-def test_rows_of_both_have_the_types_of_both_and_one_account_pays(tmp_path: Path) -> None:
+def test_rows_of_both_have_the_types_of_both_and_one_account_pays(tmp_path):
     plan, pays = plan_of_both(), {"account": "clinic", "ledger": tmp_path / "l.sqlite"}
     assert {column.name: column.kind for column in plan.columns if column.action != "drop"} == {
         "days": "integer",
@@ -134,14 +131,14 @@ def test_rows_of_both_have_the_types_of_both_and_one_account_pays(tmp_path: Path
         api.release(PEOPLE, alone, output=tmp_path / "p.csv", **pays)
 
 
-def test_a_study_of_both_can_be_repeated() -> None:
+def test_a_study_of_both_can_be_repeated():
     with pytest.warns(UserWarning, match="private study"):
         one, other = (api.synthesize(VISITS, plan_of_both(), join=PEOPLE, seed=3) for _ in range(2))
     assert one.equals(other)
 
 
 @pytest.mark.parametrize("carries", ["visits", "people"])
-def test_a_study_of_both_is_noted_in_the_ledger_that_one_of_them_carries(carries: str, tmp_path: Path) -> None:
+def test_a_study_of_both_is_noted_in_the_ledger_that_one_of_them_carries(carries, tmp_path):
     frames = {"visits": VISITS, "people": PEOPLE}
     frames[carries] = api.dataset(frames[carries], account="clinic", ledger=tmp_path / "l.sqlite")
     with pytest.warns(UserWarning, match="private study"):
@@ -152,7 +149,7 @@ def test_a_study_of_both_is_noted_in_the_ledger_that_one_of_them_carries(carries
         assert book.figures_shown(book.accounts().named("clinic"))
 
 
-def test_what_is_joined_otherwise_than_planned_is_refused() -> None:
+def test_what_is_joined_otherwise_than_planned_is_refused():
     with pytest.raises(InputError, match="join= in Python"):
         api.release(VISITS, plan_of_both())
     by_row = api.plan(VISITS, epsilon=1, bounds={"days": (0, 30)}, drop=["who"])
@@ -166,7 +163,7 @@ def test_what_is_joined_otherwise_than_planned_is_refused() -> None:
 # -- A dataset of Python from every kind of source, with the options of the command line ------------------------------
 
 
-def test_datasets_of_python_come_from_any_source(tmp_path: Path) -> None:
+def test_datasets_of_python_come_from_any_source(tmp_path):
     workbook(tmp_path / "book.xlsx", "Notes")
     packed_zip(tmp_path / "two.zip", "a.csv", "b.csv")
     partitioned(tmp_path / "people")
@@ -176,7 +173,7 @@ def test_datasets_of_python_come_from_any_source(tmp_path: Path) -> None:
     assert len(api.dataset(tmp_path / "people", account="a")) == len(ROWS)
 
 
-def test_what_a_file_declares_missing_is_stated_before_it_is_a_dataframe(tmp_path: Path) -> None:
+def test_what_a_file_declares_missing_is_stated_before_it_is_a_dataframe(tmp_path):
     coded(tmp_path / "people.dta")
     with pytest.raises(InputError, match="which only the file says"):
         api.dataset(tmp_path / "people.dta", account="a")

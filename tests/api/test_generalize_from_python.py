@@ -1,9 +1,5 @@
 """``api.generalize``: a private study, or a file with its certificate and the ledger's note."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,12 +14,12 @@ QUASI = ["age", "sex", "zip"]
 
 
 @pytest.fixture
-def people() -> pd.DataFrame:
+def people():
     frame = pd.DataFrame(sample_table("people").frame.to_dict(as_series=False))
     return frame.astype({"age": int, "income": int})
 
 
-def test_a_study_says_that_it_is_private_and_is_noted(people: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_study_says_that_it_is_private_and_is_noted(people, tmp_path):
     book = tmp_path / "l.sqlite"
     with pytest.warns(api.PrivateStudyWarning):
         found = api.generalize(people, quasi=QUASI, sensitive=["label"], k=5, suppression=0.05, study_ledger=book)
@@ -37,7 +33,7 @@ def test_a_study_says_that_it_is_private_and_is_noted(people: pd.DataFrame, tmp_
         assert [f.study for f in ledger.figures()] == ["generalise"]
 
 
-def test_a_published_table_is_verified_and_a_later_release_says_so(people: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_published_table_is_verified_and_a_later_release_says_so(people, tmp_path):
     book, out = tmp_path / "l.sqlite", tmp_path / "general.csv"
     rows = api.dataset(people, account="people", ledger=book)
     ages = {"age": "intervals:widths=10,20"}
@@ -58,7 +54,7 @@ def test_a_published_table_is_verified_and_a_later_release_says_so(people: pd.Da
     assert BESIDE in released.attrs["outside"]
 
 
-def test_accuracy_and_mapping_are_as_the_command_has_them(people: pd.DataFrame, tmp_path: Path) -> None:
+def test_accuracy_and_mapping_are_as_the_command_has_them(people, tmp_path):
     levels, folder = tmp_path / "levels", tmp_path / "map"
     levels.mkdir()
     (levels / "sex.csv").write_text("female;*\nmale;*\n", "utf-8")
@@ -78,7 +74,7 @@ def test_accuracy_and_mapping_are_as_the_command_has_them(people: pd.DataFrame, 
     assert score["guess"] < score["after"] <= score["before"] + 0.02
 
 
-def test_hierarchies_are_frames_files_or_words(people: pd.DataFrame, tmp_path: Path) -> None:
+def test_hierarchies_are_frames_files_or_words(people, tmp_path):
     ages = pd.DataFrame(
         {"value": range(18, 91), "old": ["old" if a > 50 else "young" for a in range(18, 91)], "*": "*"}
     )
@@ -92,12 +88,12 @@ def test_hierarchies_are_frames_files_or_words(people: pd.DataFrame, tmp_path: P
     assert found.attrs["suppressed"] == 0
 
 
-def test_an_unknown_parameter_of_a_model_is_refused(people: pd.DataFrame) -> None:
+def test_an_unknown_parameter_of_a_model_is_refused(people):
     with pytest.raises(ParameterError, match="did you mean 'entropy_l'"):
         api.generalize(people, quasi=QUASI, entropi_l=2)
 
 
-def test_a_search_that_finds_nothing_is_noted_before_it_says_so(people: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_search_that_finds_nothing_is_noted_before_it_says_so(people, tmp_path):
     book, out = tmp_path / "l.sqlite", tmp_path / "general.csv"
     with pytest.raises(InputError, match="meets what is asked for"):
         api.generalize(
@@ -118,7 +114,7 @@ def attacked_people(seed: int) -> pd.DataFrame:
     )
 
 
-def test_an_attack_on_a_frame_is_a_private_study_without_a_bound(tmp_path: Path) -> None:
+def test_an_attack_on_a_frame_is_a_private_study_without_a_bound(tmp_path):
     rows, others = attacked_people(1), attacked_people(2)
     with pytest.warns(api.PrivateStudyWarning):
         found = api.attack(
@@ -130,17 +126,17 @@ def test_an_attack_on_a_frame_is_a_private_study_without_a_bound(tmp_path: Path)
         assert {one.study for one in ledger.figures()} == {"attack"}
 
 
-def test_known_people_are_a_table_where_the_attack_reads_one(tmp_path: Path) -> None:
+def test_known_people_are_a_table_where_the_attack_reads_one(tmp_path):
     rows = attacked_people(3)
     with pytest.warns(api.PrivateStudyWarning):
         found = api.attack("link", rows, known=rows, on=["a", "b"], study_ledger=tmp_path / "l.sqlite")
     assert found["reidentified_fraction"] > 0.9
 
 
-def test_a_generated_sample_warns_of_nothing() -> None:
+def test_a_generated_sample_warns_of_nothing():
     assert api.attack("traces", people=200, attacks=50)["private"] is False
 
 
-def test_an_unknown_option_is_named() -> None:
+def test_an_unknown_option_is_named():
     with pytest.raises(ParameterError, match="knwon"):
         api.attack("inference", attacked_people(4), original=attacked_people(4), knwon=["a"])

@@ -1,13 +1,10 @@
 """The learners as scikit-learn estimators: its own tools work, and nothing leaves without a charge and a card."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import warnings
 from decimal import Decimal
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -53,7 +50,7 @@ def numbered(X: pd.DataFrame, y: pd.Series, name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in PREDICTING if name not in MISSING])
-def test_each_learner_is_an_estimator_of_its_kind(name: str, iris) -> None:
+def test_each_learner_is_an_estimator_of_its_kind(name, iris):
     X, y = numbered(*iris, name)
     model = getattr(api, name)(**arguments(name))
     assert [is_classifier(model), is_regressor(model), is_clusterer(model)].count(True) == 1
@@ -82,7 +79,7 @@ def test_each_learner_is_an_estimator_of_its_kind(name: str, iris) -> None:
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
 @pytest.mark.parametrize("name", ["NaiveBayes", "LinearRegression"])
-def test_cross_validation_and_pipelines_work(name: str, iris) -> None:
+def test_cross_validation_and_pipelines_work(name, iris):
     X, y = numbered(*iris, name)
     model = make_pipeline(FunctionTransformer(lambda rows: rows), getattr(api, name)(**arguments(name)))
     order = np.random.default_rng(0).permutation(len(X))
@@ -91,7 +88,7 @@ def test_cross_validation_and_pipelines_work(name: str, iris) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
-def test_arrays_and_classes_of_any_type_are_taken(iris) -> None:
+def test_arrays_and_classes_of_any_type_are_taken(iris):
     X, _ = iris
     y = np.repeat([1, 2, 3], 50)
     model = api.NaiveBayes(epsilon=20, bounds=([0, 0, 0, 0], [10, 5, 8, 3]), classes=[1, 2, 3], random_state=0)
@@ -102,7 +99,7 @@ def test_arrays_and_classes_of_any_type_are_taken(iris) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
-def test_categories_missing_values_and_dates_are_taken() -> None:
+def test_categories_missing_values_and_dates_are_taken():
     generator = np.random.default_rng(1)
     label = generator.choice(["no", "yes"], 300)
     frame = pd.DataFrame(
@@ -122,7 +119,7 @@ def test_categories_missing_values_and_dates_are_taken() -> None:
     assert model.fit(frame, label).score(frame, label) > 0.6
 
 
-def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder: Path) -> None:
+def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder):
     X, y = iris
     model = api.NaiveBayes(
         epsilon=2, bounds=(0, 10), classes=SPECIES, ledger="ledger.sqlite", account="people", output="model"
@@ -147,7 +144,7 @@ def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder: Path
     assert api.verify("model") == []
 
 
-def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, folder: Path) -> None:
+def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, folder):
     X, y = numbered(*iris, "MedianForest")
     X.iloc[[3, 77, 149]].to_csv(folder / "ask.csv", index=False)
     told = {
@@ -182,26 +179,26 @@ def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, fo
         ({"ledger": "l.sqlite", "account": "people", "output": "model"}, "fresh randomness"),
     ],
 )
-def test_what_is_not_declared_is_refused_in_one_sentence(iris, folder: Path, more, said: str) -> None:
+def test_what_is_not_declared_is_refused_in_one_sentence(iris, folder, more, said):
     with pytest.raises(ParameterError, match=said):
         api.NaiveBayes(**arguments("NaiveBayes", **more)).fit(*iris)
     assert not (folder / "model").exists()
 
 
-def test_a_class_that_is_not_declared_is_told_of_with_its_row(iris) -> None:
+def test_a_class_that_is_not_declared_is_told_of_with_its_row(iris):
     X, y = iris
     with pytest.raises(InputError, match="row 51"):
         api.NaiveBayes(**arguments("NaiveBayes", classes=["setosa", "virginica"])).fit(X, y)
 
 
-def test_an_argument_that_is_not_known_is_refused() -> None:
+def test_an_argument_that_is_not_known_is_refused():
     with pytest.raises(TypeError, match="epsilons"):
         api.NaiveBayes(epsilons=1)
     with pytest.raises(AttributeError, match="NavieBayes"):
         _ = api.NavieBayes
 
 
-def test_every_learner_is_listed() -> None:
+def test_every_learner_is_listed():
     assert set(NAMES) <= set(dir(api))
     assert set(classes()) == set(NAMES)
 
@@ -210,7 +207,7 @@ def test_every_learner_is_listed() -> None:
 
 
 @pytest.fixture
-def released(people, folder: Path):
+def released(people, folder):
     """The forty people, released with their certificate; the ledger is gone."""
     plan = api.plan(
         epsilon=9, bounds={"age": (0, 99), "income": (0.0, 9000.0)}, domains={"sex": ["female", "male"]}, drop=["name"]
@@ -220,7 +217,7 @@ def released(people, folder: Path):
     return people
 
 
-def test_it_learns_from_the_release_alone_and_predicts_a_frame(released, folder: Path) -> None:
+def test_it_learns_from_the_release_alone_and_predicts_a_frame(released, folder):
     before = sorted(folder.iterdir())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -236,7 +233,7 @@ def test_it_learns_from_the_release_alone_and_predicts_a_frame(released, folder:
     assert ((line.predict(released) >= 0) & (line.predict(released) <= 9000)).all()
 
 
-def test_what_is_written_is_what_the_command_writes(released, folder: Path) -> None:
+def test_what_is_written_is_what_the_command_writes(released, folder):
     model = api.fit_on_release("out.csv", "out.csv.certificate.json", target="sex", output="model")
     assert api.verify("model") == []
     words = ["--on-release", "out.csv", "--model", "naive-bayes", "--target", "sex", "-o", "other"]
@@ -248,7 +245,7 @@ def test_what_is_written_is_what_the_command_writes(released, folder: Path) -> N
     pd.testing.assert_frame_equal(loaded.predictions(released), model.predictions(released))
 
 
-def test_what_cannot_be_is_one_sentence(released, folder: Path) -> None:
+def test_what_cannot_be_is_one_sentence(released, folder):
     with pytest.raises(ParameterError, match="“DBSCAN on a grid” cannot learn from a release"):
         api.fit_on_release("nowhere.csv", target="sex", model="dbscan")
     with pytest.raises(ParameterError, match="its plan dropped it"):

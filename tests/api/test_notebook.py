@@ -1,7 +1,5 @@
 """The notebook in ``resources/examples`` and the Python of README and help: all of it runs."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -21,7 +19,7 @@ sys.path.insert(0, str(ROOT / "packaging"))
 from notebook_outputs import NOTEBOOK, code_cells, shown_by  # noqa: E402  # it is a script, not a package
 
 
-def test_every_cell_runs_and_shows_what_the_text_says(folder: Path) -> None:
+def test_every_cell_runs_and_shows_what_the_text_says(folder):
     shown = list(shown_by(json.loads(NOTEBOOK.read_text("utf-8")), {}))
     assert {warning.category for one in shown for warning in one.warned} == {api.PrivateStudyWarning}
     assert [one.printed for one in shown if one.printed] == ["this release costs epsilon = 3 but only 0 remain\n"]
@@ -43,7 +41,7 @@ def test_every_cell_runs_and_shows_what_the_text_says(folder: Path) -> None:
     assert stored == [one.value is not None or bool(one.printed) for one in shown], "a cell that shows has its output"
 
 
-def test_stored_outputs_tell_nothing_of_the_machine() -> None:
+def test_stored_outputs_tell_nothing_of_the_machine():
     text = NOTEBOOK.read_text("utf-8")
     assert not re.search(r"/(tmp|home|work|root|Users|dev)/|[A-Z]:\\", text)
     assert tempfile.gettempdir() not in text
@@ -54,7 +52,7 @@ def test_stored_outputs_tell_nothing_of_the_machine() -> None:
 
 
 @pytest.mark.parametrize("place", ["README.md", "resources/help/python.md"])
-def test_the_python_of_readme_and_help_runs(place: str, folder: Path) -> None:
+def test_the_python_of_readme_and_help_runs(place, folder):
     generator = np.random.default_rng(0)
     people = {
         "name": [f"person {i}" for i in range(200)],

@@ -1,7 +1,5 @@
 """A study from Python is noted in the ledger as one of the command line is; a release is none."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -57,7 +55,7 @@ def noted(path: Path | None = None) -> list[str]:
 
 @pytest.mark.parametrize("name", STUDIES)
 @pytest.mark.parametrize("own", [True, False], ids=["the user's", "named"])
-def test_a_study_is_noted_in_the_ledger(folder: Path, name: str, own: bool) -> None:
+def test_a_study_is_noted_in_the_ledger(folder, name, own):
     given = {} if own else {"study_ledger": folder / "book.sqlite"}
     for _ in range(2):
         STUDIES[name](**given)
@@ -67,19 +65,19 @@ def test_a_study_is_noted_in_the_ledger(folder: Path, name: str, own: bool) -> N
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_where_it_cannot_be_noted_there_is_no_study(folder: Path, name: str) -> None:
+def test_where_it_cannot_be_noted_there_is_no_study(folder, name):
     with Ledger.open(folder / "book.sqlite") as book:
         book.move(folder / "moved.sqlite")
     with pytest.raises(InputError, match="moved"):
         STUDIES[name](study_ledger=folder / "book.sqlite")
 
 
-def test_generated_rows_are_not_noted(folder: Path) -> None:
+def test_generated_rows_are_not_noted(folder):
     api.why(None, PLAN, "c", rows=60, repeats=2, study_ledger=folder / "book.sqlite")
     assert not (folder / "book.sqlite").exists()
 
 
-def test_a_release_is_not_noted_and_a_later_card_says_what_was(folder: Path) -> None:
+def test_a_release_is_not_noted_and_a_later_card_says_what_was(folder):
     X, y = ROWS[["a", "b", "d"]], ROWS["c"]
     with Ledger.open(folder / "book.sqlite") as book:
         table = book.identify(table_of(ROWS))

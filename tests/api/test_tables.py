@@ -1,13 +1,10 @@
 """Releases, estimates and curves from Python: the same as from the command line, on DataFrames."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import datetime
 import warnings
 from decimal import Decimal
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -20,7 +17,7 @@ from workbench.release.ledger.ledger import Ledger
 FACTS = {"bounds": {"age": (0, 99), "income": (0.0, 9000.0)}, "domains": {"sex": ["female", "male"]}, "drop": ["name"]}
 
 
-def test_a_study_says_so_and_charges_nothing(people, folder: Path) -> None:
+def test_a_study_says_so_and_charges_nothing(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     with pytest.warns(api.PrivateStudyWarning, match="not for release"):
         drawn = api.release(people, plan)
@@ -33,7 +30,7 @@ def test_a_study_says_so_and_charges_nothing(people, folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
-def test_a_study_with_a_seed_is_repeatable_and_one_without_is_not(people) -> None:
+def test_a_study_with_a_seed_is_repeatable_and_one_without_is_not(people):
     plan = api.plan(epsilon=3, **FACTS)
     with pytest.warns(api.PrivateStudyWarning):
         drawn = [api.release(people, plan, seed=seed) for seed in (1, 1, 2, None, None)]
@@ -43,7 +40,7 @@ def test_a_study_with_a_seed_is_repeatable_and_one_without_is_not(people) -> Non
 
 
 @pytest.mark.slow
-def test_a_release_is_made_into_a_bundle(people, folder: Path) -> None:
+def test_a_release_is_made_into_a_bundle(people, folder):
     api.release(people, api.plan(epsilon=3, **FACTS), ledger="ledger.sqlite", account="people", output="out.csv")
     made = api.bundle("out.csv", "out.bundle", ledger="ledger.sqlite")
     assert api.verify(made) == []
@@ -52,7 +49,7 @@ def test_a_release_is_made_into_a_bundle(people, folder: Path) -> None:
         api.bundle("out.csv", "out.bundle", ledger="ledger.sqlite")
 
 
-def test_an_output_that_exists_is_replaced_only_when_asked(people, folder: Path) -> None:
+def test_an_output_that_exists_is_replaced_only_when_asked(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     told = {"ledger": "ledger.sqlite", "account": "people", "output": "out.csv"}
     first = api.release(people, plan, **told)
@@ -66,7 +63,7 @@ def test_an_output_that_exists_is_replaced_only_when_asked(people, folder: Path)
     assert api.verify("out.csv") == []
 
 
-def test_a_release_is_charged_certified_and_read_back(people, folder: Path) -> None:
+def test_a_release_is_charged_certified_and_read_back(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -90,7 +87,7 @@ def test_a_release_is_charged_certified_and_read_back(people, folder: Path) -> N
     assert not (folder / "again.csv").exists()
 
 
-def test_a_frame_and_its_file_are_one_account(people, folder: Path, capsys) -> None:
+def test_a_frame_and_its_file_are_one_account(people, folder, capsys):
     plan = api.plan(epsilon=3, **FACTS)
     people.to_csv("people.csv", index=False)
     (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
@@ -111,20 +108,20 @@ def test_a_frame_and_its_file_are_one_account(people, folder: Path, capsys) -> N
         ({"ledger": "l.sqlite", "account": "people", "output": "out.csv", "seed": 1}, "fresh randomness"),
     ],
 )
-def test_arguments_that_contradict_each_other_release_nothing(people, folder: Path, more, said: str) -> None:
+def test_arguments_that_contradict_each_other_release_nothing(people, folder, more, said):
     with pytest.raises(ParameterError, match=said):
         api.release(people, api.plan(epsilon=3, **FACTS), **more)
     assert not list(folder.iterdir())
 
 
-def test_a_cell_that_cannot_be_used_is_told_of_before_anything_is_charged(people, folder: Path) -> None:
+def test_a_cell_that_cannot_be_used_is_told_of_before_anything_is_charged(people, folder):
     people["sex"] = people["sex"].where(people.index != 4, "other")
     with pytest.raises(InputError, match=r"column sex, row 5"):
         api.release(people, api.plan(epsilon=3, **FACTS), ledger="l.sqlite", account="people", output="out.csv")
     assert not (folder / "out.csv").exists()
 
 
-def test_dates_and_missing_values(folder: Path) -> None:
+def test_dates_and_missing_values(folder):
     born = pd.to_datetime(pd.Series(["1990-05-01", None, "2001-12-31"] * 20))
     plan = api.plan(
         epsilon=5, bounds={"born": (datetime.date(1980, 1, 1), datetime.date(2010, 1, 1))}, missing=["born"]
@@ -134,7 +131,7 @@ def test_dates_and_missing_values(folder: Path) -> None:
     assert drawn["born"].dtype.kind == "M"
 
 
-def test_quantiles_and_pairs_are_rows_of_the_frame(people, folder: Path) -> None:
+def test_quantiles_and_pairs_are_rows_of_the_frame(people, folder):
     plan = api.plan(epsilon=30, **FACTS)
     columns = tuple(dataclasses.replace(c, cells=90) if c.name == "income" else c for c in plan.columns)
     api.release(
@@ -149,7 +146,7 @@ def test_quantiles_and_pairs_are_rows_of_the_frame(people, folder: Path) -> None
         api.estimate("out.csv", quantiles=[1.5])
 
 
-def test_estimates_are_a_frame(people, folder: Path) -> None:
+def test_estimates_are_a_frame(people, folder):
     api.release(people, api.plan(epsilon=30, **FACTS), ledger="l.sqlite", account="people", output="out.csv")
     told = api.estimate("out.csv").set_index(["column", "of"])
     assert {("age", "mean"), ("income", "mean"), ("sex", "male"), ("sex", "female")} == set(told.index)
@@ -172,12 +169,12 @@ def test_estimates_are_a_frame(people, folder: Path) -> None:
         ({"domains": {"sex": ["a", "b"]}, "mechanism": {"age": "grr"}}, "has a mechanism"),
     ],
 )
-def test_facts_that_no_plan_can_hold_are_one_sentence(facts, said: str) -> None:
+def test_facts_that_no_plan_can_hold_are_one_sentence(facts, said):
     with pytest.raises(ParameterError, match=said):
         api.plan(epsilon=1, **facts)
 
 
-def test_a_curve_has_the_figures_of_the_command(iris, folder: Path) -> None:
+def test_a_curve_has_the_figures_of_the_command(iris, folder):
     X, y = iris
     frame = X.assign(species=y)
     frame.columns = [c.replace(" (cm)", "").replace(" ", "_") for c in frame.columns]

@@ -1,7 +1,5 @@
 """Private preprocessing in scikit-learn's pipelines: bounds that travel with the columns, and ε that adds up."""
 
-from __future__ import annotations
-
 import warnings
 from decimal import Decimal
 from pathlib import Path
@@ -34,7 +32,7 @@ def pipeline(**more):
 
 @STUDY
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_a_transformer_that_can_be_cloned_and_needs_no_y(name: str, iris) -> None:
+def test_each_is_a_transformer_that_can_be_cloned_and_needs_no_y(name, iris):
     X, y = iris
     model = getattr(api, name)(epsilon=20, bounds=(0, 10), random_state=0)
     assert clone(model).get_params() == model.get_params()
@@ -61,7 +59,7 @@ def test_each_is_a_transformer_that_can_be_cloned_and_needs_no_y(name: str, iris
 
 
 @STUDY
-def test_a_private_pipeline_is_cross_validated_and_says_what_it_costs(iris) -> None:
+def test_a_private_pipeline_is_cross_validated_and_says_what_it_costs(iris):
     X, y = iris
     model = pipeline()
     assert api.total_epsilon(model) == Decimal(12)
@@ -72,7 +70,7 @@ def test_a_private_pipeline_is_cross_validated_and_says_what_it_costs(iris) -> N
 
 
 @STUDY
-def test_the_bounds_of_the_step_before_can_also_be_given_by_hand(iris) -> None:
+def test_the_bounds_of_the_step_before_can_also_be_given_by_hand(iris):
     X, y = iris
     components = api.PCA(epsilon=4, bounds=(0, 10), random_state=0).fit(X)
     made = components.transform(X)
@@ -87,7 +85,7 @@ def test_the_bounds_of_the_step_before_can_also_be_given_by_hand(iris) -> None:
 
 
 @STUDY
-def test_categories_and_missing_values_pass_through_to_the_next_step() -> None:
+def test_categories_and_missing_values_pass_through_to_the_next_step():
     generator = np.random.default_rng(1)
     flag = generator.integers(0, 2, 300)
     frame = pd.DataFrame(
@@ -107,7 +105,7 @@ def test_categories_and_missing_values_pass_through_to_the_next_step() -> None:
 
 
 @STUDY
-def test_the_total_counts_every_row_of_a_person_and_refuses_what_has_no_epsilon() -> None:
+def test_the_total_counts_every_row_of_a_person_and_refuses_what_has_no_epsilon():
     assert api.total_epsilon(pipeline(rows_per_person=2)) == Decimal(24)
     assert api.total_epsilon(api.PCA(epsilon=0.1)) == Decimal("0.1")
     harmless = make_pipeline(FunctionTransformer(np.asarray), "passthrough", make_pipeline(api.PCA(epsilon=2)))
@@ -122,7 +120,7 @@ def released(step: str, folder: Path, **more):
     return {"ledger": folder / "ledger.sqlite", "output": folder / step, **more}
 
 
-def test_each_released_step_charges_the_same_account(iris, folder: Path) -> None:
+def test_each_released_step_charges_the_same_account(iris, folder):
     X, y = iris
     with Ledger.open(folder / "ledger.sqlite"):
         pass
@@ -153,7 +151,7 @@ def test_each_released_step_charges_the_same_account(iris, folder: Path) -> None
 
 
 @STUDY
-def test_a_release_does_not_follow_a_study_nor_another_account(iris, folder: Path) -> None:
+def test_a_release_does_not_follow_a_study_nor_another_account(iris, folder):
     X, y = iris
     studied = api.PCA(epsilon=4, bounds=(0, 10)).fit_transform(X)
     after = {"epsilon": 5, "classes": SPECIES, "account": "iris", **released("bayes", folder)}

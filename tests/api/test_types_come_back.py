@@ -1,7 +1,5 @@
 """What comes out has the labels, the order and the dtypes of what went in, and scalars of numpy count as numbers."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 
@@ -36,7 +34,7 @@ TYPES = {
 
 
 @pytest.fixture
-def mixed() -> pd.DataFrame:
+def mixed():
     generator = np.random.default_rng(2)
     days = pd.to_datetime("2000-01-01") + pd.to_timedelta(generator.integers(0, 900, ROWS), unit="D")
     numbers = generator.integers(0, 100, ROWS)
@@ -81,7 +79,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("released", [False, True], ids=["study", "release"])
-def test_labels_order_and_dtypes_come_back(mixed, folder: Path, way: str, released: bool) -> None:
+def test_labels_order_and_dtypes_come_back(mixed, folder, way, released):
     more = {"account": "a", "ledger": "l.sqlite", "output": "out.csv"} if released else {}
     made = WAYS[way](mixed, planned(mixed), **more)
     pd.testing.assert_series_equal(made.dtypes, mixed.dtypes)
@@ -93,7 +91,7 @@ def test_labels_order_and_dtypes_come_back(mixed, folder: Path, way: str, releas
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_what_is_published_as_it_is_comes_back_too(mixed, folder: Path, suffix: str) -> None:
+def test_what_is_published_as_it_is_comes_back_too(mixed, folder, suffix):
     plan = api.plan(mixed, epsilon=1, keep=[n for n in TYPES if n != "age"], bounds={"age": (0, 100)})
     made = api.release(mixed, plan, account="a", ledger="l.sqlite", output=f"out.{suffix}")
     pd.testing.assert_series_equal(made.dtypes, mixed.dtypes)
@@ -102,7 +100,7 @@ def test_what_is_published_as_it_is_comes_back_too(mixed, folder: Path, suffix: 
     pd.testing.assert_frame_equal(one, two)
 
 
-def test_a_missing_value_makes_whole_numbers_nullable() -> None:
+def test_a_missing_value_makes_whole_numbers_nullable():
     frame = pd.DataFrame({"n": [1, 2, 3] * 30, "flag": [True, False, True] * 30})
     plan = api.plan(frame, epsilon=0.1, bounds={"n": (0, 3)}, missing=["n", "flag"])
     made = api.release(frame, plan, seed=1)
@@ -110,7 +108,7 @@ def test_a_missing_value_makes_whole_numbers_nullable() -> None:
     assert [str(dtype) for dtype in made.dtypes] == ["Int64", "boolean"]
 
 
-def test_types_of_arrow_come_back() -> None:
+def test_types_of_arrow_come_back():
     arrow = pytest.importorskip("pyarrow")
     whole, real, word, truth = (
         pd.ArrowDtype(kind) for kind in (arrow.int32(), arrow.float64(), arrow.string(), arrow.bool_())
@@ -136,19 +134,19 @@ def test_types_of_arrow_come_back() -> None:
     pd.testing.assert_series_equal(api.release(frame, plan).dtypes, frame.dtypes)
 
 
-def test_bounds_beyond_the_dtype_make_it_wider() -> None:
+def test_bounds_beyond_the_dtype_make_it_wider():
     frame = pd.DataFrame({"n": np.array([1, 2] * 20, dtype="int8")})
     made = api.release(frame, api.plan(frame, epsilon=0.1, bounds={"n": (0, 4000)}))
     assert made["n"].dtype == "int64"
 
 
-def test_labels_that_are_not_text_come_back() -> None:
+def test_labels_that_are_not_text_come_back():
     frame = pd.DataFrame({0: [1, 2] * 20, 1: ["a", "b"] * 20})
     plan = api.plan(frame, epsilon=3, bounds={"0": (0, 3)}, domains={"1": ["a", "b"]})
     assert list(api.synthesize(frame, plan).columns) == [0, 1]
 
 
-def test_whole_bounds_do_not_make_decimals_whole() -> None:
+def test_whole_bounds_do_not_make_decimals_whole():
     frame = pd.DataFrame({"income": [1234.5, 99.25] * 30, "age": [33, 44] * 30})
     bounds = {"income": (0, 500_000), "age": (0, 110)}
     for plan in (api.plan(frame, epsilon=1, bounds=bounds), api.plan(epsilon=1, bounds=bounds)):
@@ -163,7 +161,7 @@ def test_whole_bounds_do_not_make_decimals_whole() -> None:
     assert [c.kind for c in whole.columns] == ["real", "integer"]
 
 
-def test_kinds_without_a_frame_are_as_stated() -> None:
+def test_kinds_without_a_frame_are_as_stated():
     plan = api.plan(epsilon=1, bounds={"x": (0, 5), "day": ("1990-12-31", "2000-01-01")}, kinds={"x": "real"})
     assert [c.kind for c in plan.columns] == ["real", "date"]
     stated = api.plan(epsilon=1, bounds={"x": (0, 5)}, kinds={"x": "integer"})
@@ -184,12 +182,12 @@ def test_kinds_without_a_frame_are_as_stated() -> None:
         ({"bounds": {"x": (0, 5)}, "target": "z"}, "'z' is not declared"),
     ],
 )
-def test_kinds_that_do_not_fit_are_one_sentence(facts, said: str) -> None:
+def test_kinds_that_do_not_fit_are_one_sentence(facts, said):
     with pytest.raises(ParameterError, match=said):
         api.plan(epsilon=1, **facts)
 
 
-def test_a_plan_of_a_frame_names_each_of_its_columns() -> None:
+def test_a_plan_of_a_frame_names_each_of_its_columns():
     frame = pd.DataFrame({"x": [1], "y": ["a"]})
     with pytest.raises(ParameterError, match=r"nothing is declared for this column \(column y\)"):
         api.plan(frame, epsilon=1, bounds={"x": (0, 3)})
@@ -197,7 +195,7 @@ def test_a_plan_of_a_frame_names_each_of_its_columns() -> None:
         api.plan(frame, epsilon=1, bounds={"xx": (0, 3)}, drop=["y"])
 
 
-def test_the_target_of_names_gets_the_weight_that_models_need() -> None:
+def test_the_target_of_names_gets_the_weight_that_models_need():
     domains = {"sex": ["f", "m"]}
     plan = api.plan(epsilon=3, bounds={f"x{i}": (0, 9) for i in range(8)}, domains=domains, target="sex")
     assert plan.column("sex").role == "target"
@@ -208,7 +206,7 @@ SCALARS = [np.int64(3), np.int8(3), np.uint16(3), np.float32(3), np.float64(3), 
 
 
 @pytest.mark.parametrize("three", SCALARS, ids=lambda v: type(v).__name__)
-def test_scalars_of_numpy_are_numbers_everywhere(people, three) -> None:
+def test_scalars_of_numpy_are_numbers_everywhere(people, three):
     whole = three if float(three).is_integer() and np.asarray(three).dtype.kind in "iu" else np.int32(3)
     plan = api.plan(
         epsilon=three,
@@ -234,7 +232,7 @@ def test_scalars_of_numpy_are_numbers_everywhere(people, three) -> None:
 @pytest.mark.parametrize(
     "day", [datetime.date, datetime.datetime, lambda *d: pd.Timestamp(*d), lambda *d: np.datetime64(datetime.date(*d))]
 )
-def test_dates_of_every_type_are_bounds(day) -> None:
+def test_dates_of_every_type_are_bounds(day):
     plan = api.plan(epsilon=1, bounds={"born": (day(1980, 1, 1), day(2010, 1, 1))})
     assert plan.column("born").lower == datetime.date(1980, 1, 1).toordinal()
 
@@ -242,14 +240,14 @@ def test_dates_of_every_type_are_bounds(day) -> None:
 @pytest.mark.parametrize(
     "value", [True, np.True_, float("nan"), np.float32("nan"), float("inf"), np.float64("-inf"), "3", np.str_("3"), 3j]
 )
-def test_what_is_not_a_number_is_still_refused(value) -> None:
+def test_what_is_not_a_number_is_still_refused(value):
     with pytest.raises(ParameterError):
         api.plan(epsilon=value, bounds={"age": (0, 9)})
     with pytest.raises(ParameterError):
         api.plan(epsilon=1, bounds={"age": (0, value)})
 
 
-def test_paths_are_text_or_paths(people, folder: Path) -> None:
+def test_paths_are_text_or_paths(people, folder):
     plan = api.plan(people, epsilon=3, bounds={"age": (0, 99)}, drop=["name", "sex", "income"])
     (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
     assert api.load_plan("plan.toml") == api.load_plan(folder / "plan.toml")
@@ -261,19 +259,19 @@ def test_paths_are_text_or_paths(people, folder: Path) -> None:
         api.load_plan(3)
 
 
-def test_a_plan_says_round_numbers_shortly() -> None:
+def test_a_plan_says_round_numbers_shortly():
     plan = api.plan(pd.DataFrame({"x": [0.5]}), epsilon=3, bounds={"x": (0, 500_000)})
     assert repr(plan) == "<Plan: ε = 3, protect = x>"
     assert "<td>0 … 500000</td>" in plan._repr_html_()
 
 
 @pytest.mark.parametrize("argument", ["bounds", "domains", "kinds"])
-def test_facts_that_are_no_dict_are_one_sentence(argument: str) -> None:
+def test_facts_that_are_no_dict_are_one_sentence(argument):
     with pytest.raises(ParameterError, match="not a dict with the names of columns"):
         api.plan(epsilon=1, **{argument: pd.DataFrame({"x": [0, 1]})})
 
 
-def test_one_column_makes_groups_without_a_list(people) -> None:
+def test_one_column_makes_groups_without_a_list(people):
     bounds, domains = {"age": (0, 110), "income": (0, 9000)}, {"sex": ["female", "male"]}
     drop = [name for name in people.columns if name not in {*bounds, *domains}]
     plan = api.plan(people, epsilon=1, bounds=bounds, domains=domains, drop=drop)
@@ -281,7 +279,7 @@ def test_one_column_makes_groups_without_a_list(people) -> None:
     assert figures["group"].tolist() == ["sex=female", "sex=male"]
 
 
-def test_an_unknown_argument_of_a_model_is_answered_with_those_it_has() -> None:
+def test_an_unknown_argument_of_a_model_is_answered_with_those_it_has():
     with pytest.raises(TypeError, match="it has epsilon, delta, groups"):
         api.KMeans(n_clusters=3)
     frame = pd.DataFrame({"x": [0.5, 1.0], "y": [1.0, 2.0]})

@@ -1,7 +1,5 @@
 """The verbs beside releases: describe, forecast, ledger, train, rappor, loaded models; and how results are shown."""
 
-from __future__ import annotations
-
 import html
 import warnings
 from decimal import Decimal
@@ -29,7 +27,7 @@ def json_of(capsys, *words: str):
     return json.loads(capsys.readouterr().out)
 
 
-def test_describe_is_the_command_s(people, folder: Path, capsys) -> None:
+def test_describe_is_the_command_s(people, folder, capsys):
     people.to_csv("people.csv", index=False)
     with pytest.warns(api.PrivateStudyWarning, match="a description is a private study"):
         found = api.describe(people)
@@ -42,7 +40,7 @@ def test_describe_is_the_command_s(people, folder: Path, capsys) -> None:
     assert found.set_index("column").loc["name", "look_at"]
 
 
-def test_forecast_is_the_command_s(people, folder: Path, capsys) -> None:
+def test_forecast_is_the_command_s(people, folder, capsys):
     plan = api.plan(people, epsilon=3, bounds={"age": (0, 99), "income": (0, 9000)}, drop=["name", "sex"])
     (folder / "plan.toml").write_text(plan.to_toml(), "utf-8")
     told = json_of(capsys, "forecast", "--plan", "plan.toml", "--rows", "40")
@@ -58,7 +56,7 @@ def test_forecast_is_the_command_s(people, folder: Path, capsys) -> None:
         plan.forecast(rows=0)
 
 
-def test_a_ledger_shows_and_sets_caps(people, folder: Path, capsys) -> None:
+def test_a_ledger_shows_and_sets_caps(people, folder, capsys):
     plan = api.plan(people, epsilon=1, bounds={"age": (0, 99)}, drop=["name", "sex", "income"])
     api.release(people, plan, output="one.csv", **PAID)
     with pytest.raises(BudgetRefusedError):
@@ -80,7 +78,7 @@ def test_a_ledger_shows_and_sets_caps(people, folder: Path, capsys) -> None:
         book.cap("poeple", epsilon=1)
 
 
-def test_a_ledger_names_and_links_tables(people, folder: Path) -> None:
+def test_a_ledger_names_and_links_tables(people, folder):
     book = api.ledger(folder / "l.sqlite")
     book.cap(people, epsilon=3)
     book.name(people, "people")
@@ -95,13 +93,13 @@ def test_a_ledger_names_and_links_tables(people, folder: Path) -> None:
     assert api.ledger("l.sqlite").show()["account"].tolist().count("people") == 1
 
 
-def test_an_empty_ledger_is_shown(folder: Path) -> None:
+def test_an_empty_ledger_is_shown(folder):
     assert api.ledger("none.sqlite").show().empty
     assert not (folder / "none.sqlite").exists()
     assert "accounts = 0" in repr(api.ledger("none.sqlite"))
 
 
-def test_reprs_are_short_and_have_an_html_form(people, folder: Path) -> None:
+def test_reprs_are_short_and_have_an_html_form(people, folder):
     names = {f"column {i}": (0, i + 1) for i in range(40)}
     wide = api.plan(epsilon=1, bounds=names, domains={"<sex>": ["<f>", "m"]})
     plan = api.plan(people, epsilon=1, bounds={"age": (0, 99)}, drop=["name", "sex", "income"], account="people")
@@ -122,7 +120,7 @@ def test_reprs_are_short_and_have_an_html_form(people, folder: Path) -> None:
 @pytest.mark.parametrize(
     "kind", ["str", "int64", "bool", "float64", "uint8"], ids=["text", "whole", "truth", "decimal", "uint8"]
 )
-def test_a_loaded_model_predicts_as_the_fitted_one(iris, folder: Path, kind: str) -> None:
+def test_a_loaded_model_predicts_as_the_fitted_one(iris, folder, kind):
     X, y = iris
     values = {"str": SPECIES, "int64": [0, 1, 2], "bool": [False, True], "float64": [0.5, 1.5, 2.5]}
     classes = np.array(values.get(kind, [0, 1, 2])).astype(kind)
@@ -141,7 +139,7 @@ def test_a_loaded_model_predicts_as_the_fitted_one(iris, folder: Path, kind: str
     assert loaded.predict(X.assign(more=1)[["more", *X.columns[::-1]]]).tolist() == model.predict(X).tolist()
 
 
-def test_classes_of_a_loaded_model_are_those_of_its_card(iris, folder: Path) -> None:
+def test_classes_of_a_loaded_model_are_those_of_its_card(iris, folder):
     X, y = iris
     api.NaiveBayes(epsilon=9, bounds=(0, 10), classes=SPECIES, output="m", **PAID).fit(X, y)
     with pytest.raises(ParameterError, match="not the classes of the model"):
@@ -150,7 +148,7 @@ def test_classes_of_a_loaded_model_are_those_of_its_card(iris, folder: Path) -> 
         api.load_model("m").predict(X.to_numpy()[:, :3])
 
 
-def test_a_network_is_trained_charged_and_opened(iris, folder: Path) -> None:
+def test_a_network_is_trained_charged_and_opened(iris, folder):
     X, y = iris
     people = api.dataset(X.assign(species=y), account="flowers", ledger="l.sqlite")
     plan = api.plan(
@@ -188,7 +186,7 @@ def test_a_network_is_trained_charged_and_opened(iris, folder: Path) -> None:
 
 
 @STUDY
-def test_rappor_from_end_to_end_on_frames(folder: Path, capsys) -> None:
+def test_rappor_from_end_to_end_on_frames(folder, capsys):
     generator = np.random.default_rng(3)
     frame = pd.DataFrame({"browser": generator.choice(["fox", "chrome", "edge"], 4000, p=[0.6, 0.3, 0.1])})
     people = api.dataset(frame, account="clients", ledger="l.sqlite")
@@ -222,7 +220,7 @@ def test_rappor_from_end_to_end_on_frames(folder: Path, capsys) -> None:
 
 
 @STUDY
-def test_sentences_are_plain(people) -> None:
+def test_sentences_are_plain(people):
     plan = api.plan(people, epsilon=1, bounds={"age": (0, 99)}, drop=["name", "sex", "income"])
     with pytest.warns(api.PrivateStudyWarning, match=r"^these figures are a private study"):
         api.statistics(people, plan)
@@ -236,7 +234,7 @@ def test_sentences_are_plain(people) -> None:
         _ = api.synthesise
 
 
-def test_a_column_that_a_frame_without_columns_lacks_is_refused() -> None:
+def test_a_column_that_a_frame_without_columns_lacks_is_refused():
     with pytest.raises(ParameterError, match="no such column"):
         api.plan(pd.DataFrame(), epsilon=1.0, bounds={"age": (0, 99)})
 
@@ -248,7 +246,7 @@ FRAME = pd.DataFrame({"id": ["a", "b"], "age": [30, 40], "sex": ["f", "m"], "inc
 FACTS = {"bounds": {"age": (0, 120), "income": (0, 9)}, "domains": {"sex": ["f", "m"]}}
 
 
-def test_what_is_not_needed_is_dropped() -> None:
+def test_what_is_not_needed_is_dropped():
     plan = api.plan(FRAME, epsilon=1, **FACTS, recipient="named", need=["age", "sex"], want=["mean(age) ± 2"])
     assert {c.name: c.action for c in plan.columns} == {
         "id": "drop",
@@ -260,7 +258,7 @@ def test_what_is_not_needed_is_dropped() -> None:
     assert (plan.questions.recipient, plan.questions.wishes) == ("named", ("mean(age) ± 2",))
 
 
-def test_a_model_names_the_target_and_rows_have_values() -> None:
+def test_a_model_names_the_target_and_rows_have_values():
     assert api.plan(FRAME, epsilon=1, **FACTS, need=["age"], ask=["model:sex"]).column("sex").role == "target"
     assert api.plan(FRAME, epsilon=1, **FACTS, need=["age"], ask="rows").column("age").purpose == "values"
 
@@ -275,17 +273,17 @@ def test_a_model_names_the_target_and_rows_have_values() -> None:
         ({"ask": ["model:sex"], "target": "age"}, "ask names 'sex'"),
     ],
 )
-def test_what_cannot_be_is_refused(answers: dict[str, object], part: str) -> None:
+def test_what_cannot_be_is_refused(answers, part):
     given = {"epsilon": 1, **FACTS, "drop": () if "need" in answers else ("id",), **answers}
     with pytest.raises(ParameterError, match=part):
         api.plan(FRAME, **given)
 
 
-def test_without_answers_a_plan_says_nothing_of_them() -> None:
+def test_without_answers_a_plan_says_nothing_of_them():
     assert api.plan(FRAME, epsilon=3, **FACTS, drop=["id"]).questions is None
 
 
-def test_wishes_are_solved_from_python_as_on_the_command_line() -> None:
+def test_wishes_are_solved_from_python_as_on_the_command_line():
     frame = pd.DataFrame({"age": [30, 40, 50] * 200, "sex": ["f", "m", "f"] * 200})
     plan = api.plan(frame, epsilon=1, bounds={"age": (0, 120)}, domains={"sex": ["f", "m"]})
     found = api.solve(frame, ["mean(age) ± 2", "share(sex=f) <= 3 %"], plan=plan)
@@ -341,7 +339,7 @@ RISK_FRAME = pd.DataFrame(
 )
 
 
-def test_figures_are_those_of_the_command_and_noted_in_the_ledger(tmp_path: Path) -> None:
+def test_figures_are_those_of_the_command_and_noted_in_the_ledger(tmp_path):
     with pytest.warns(api.PrivateStudyWarning):
         found = api.risk(RISK_FRAME, ["age", "town"], "ill", sample_fraction=0.5, study_ledger=tmp_path / "b.sqlite")
     assert (found["k"], found["unique"], found["l_distinct"]) == (1, 2, 1)
@@ -355,14 +353,14 @@ def test_figures_are_those_of_the_command_and_noted_in_the_ledger(tmp_path: Path
         assert [one.study for one in ledger.figures()] == ["risk"]
 
 
-def test_anonymity_has_the_keys_of_the_contract(tmp_path: Path) -> None:
+def test_anonymity_has_the_keys_of_the_contract(tmp_path):
     with pytest.warns(api.PrivateStudyWarning):
         found = api.anonymity(RISK_FRAME, "age", "ill", study_ledger=tmp_path / "b.sqlite")
     assert {"k", "l_distinct", "l_entropy", "t", "risk"} <= set(found)
     assert "score" not in found.rows
 
 
-def test_values_are_as_far_apart_as_the_hierarchy_of_a_sensitive_column_says(tmp_path: Path) -> None:
+def test_values_are_as_far_apart_as_the_hierarchy_of_a_sensitive_column_says(tmp_path):
     frame = pd.DataFrame({"town": list("HHDD"), "ill": ["flu", "cold", "ulcer", "ulcer"]})
     groups = pd.DataFrame({"ill": ["flu", "cold", "ulcer"], "organ": ["lung", "lung", "stomach"], "all": "*"})
     book = tmp_path / "b.sqlite"
@@ -378,7 +376,7 @@ def test_values_are_as_far_apart_as_the_hierarchy_of_a_sensitive_column_says(tmp
     assert found["t"] == pytest.approx(0.5)
 
 
-def test_what_cannot_be_measured_is_refused_before_anything_is_noted(tmp_path: Path) -> None:
+def test_what_cannot_be_measured_is_refused_before_anything_is_noted(tmp_path):
     book = tmp_path / "b.sqlite"
     with pytest.raises(InputError, match="no column 'agee'"):
         api.risk(RISK_FRAME, ["agee"], study_ledger=book)

@@ -1,7 +1,5 @@
 """One table, one budget from Python: who pays is said, or carried by the DataFrame, before anything is read."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from decimal import Decimal
@@ -23,7 +21,7 @@ BOOK = "ledger.sqlite"
 
 
 @pytest.fixture
-def crowd() -> pd.DataFrame:
+def crowd():
     """Two thousand people: age, sex, income."""
     generator = np.random.default_rng(4)
     return pd.DataFrame(
@@ -57,9 +55,7 @@ def six(people: pd.DataFrame, **who):
 
 
 @pytest.mark.parametrize("carried", [True, False], ids=["dataset", "account="])
-def test_six_releases_of_one_table_are_one_account_one_charge_five_refusals(
-    crowd: pd.DataFrame, folder: Path, carried: bool
-) -> None:
+def test_six_releases_of_one_table_are_one_account_one_charge_five_refusals(crowd, folder, carried):
     who = {} if carried else {"account": "people", "ledger": BOOK}
     people = api.dataset(crowd, account="people", ledger=BOOK) if carried else crowd
     refused = 0
@@ -79,7 +75,7 @@ def test_six_releases_of_one_table_are_one_account_one_charge_five_refusals(
     assert sorted(p.name for p in folder.iterdir() if not p.name.startswith(BOOK)) == ["one"]
 
 
-def test_without_an_account_every_release_is_refused_before_anything_is_read(crowd, folder: Path, monkeypatch) -> None:
+def test_without_an_account_every_release_is_refused_before_anything_is_read(crowd, folder, monkeypatch):
     calls = six(crowd, ledger=BOOK)
 
     def read(*_, **__):
@@ -115,7 +111,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("taken", TAKEN)
-def test_what_is_taken_from_a_dataset_keeps_its_account(crowd, folder: Path, taken: str) -> None:
+def test_what_is_taken_from_a_dataset_keeps_its_account(crowd, folder, taken):
     people = api.dataset(crowd, account="people", ledger=BOOK)
     mark = datasets.mark_of(TAKEN[taken](people))
     assert mark == datasets.mark_of(people)
@@ -132,7 +128,7 @@ LOST = {
 
 
 @pytest.mark.parametrize("lost", LOST)
-def test_what_lost_its_account_does_not_pass_silently(crowd, folder: Path, lost: str) -> None:
+def test_what_lost_its_account_does_not_pass_silently(crowd, folder, lost):
     people = api.dataset(crowd, account="people", ledger=BOOK)
     given = LOST[lost](people)
     assert datasets.mark_of(given) is None
@@ -146,7 +142,7 @@ def test_what_lost_its_account_does_not_pass_silently(crowd, folder: Path, lost:
     assert not (folder / "model").exists()
 
 
-def test_a_refusal_says_what_to_do_from_python_in_this_ledger(crowd, folder: Path) -> None:
+def test_a_refusal_says_what_to_do_from_python_in_this_ledger(crowd, folder):
     people = api.dataset(crowd, account="people", ledger=BOOK)
     plan = api.plan(crowd, epsilon=1, bounds={"age": (0, 110)}, drop=["sex", "income"])
     api.release(people, plan, output="one.csv")
@@ -161,7 +157,7 @@ def test_a_refusal_says_what_to_do_from_python_in_this_ledger(crowd, folder: Pat
         api.release(crowd, plan, output="three.csv", ledger=BOOK, account="somebody else")
 
 
-def test_columns_of_a_dataset_that_were_not_released_are_known_under_another_name(crowd, folder: Path) -> None:
+def test_columns_of_a_dataset_that_were_not_released_are_known_under_another_name(crowd, folder):
     people = api.dataset(crowd.assign(notes=[[]] * len(crowd)), account="people", ledger=BOOK)
     bayes("one", ["age"]).fit(people[["age"]], people["sex"])
     plan = api.plan(crowd[["income"]], epsilon=1, bounds={"income": (0, 500_000)})
@@ -171,14 +167,14 @@ def test_columns_of_a_dataset_that_were_not_released_are_known_under_another_nam
         api.release(people[["income"]], plan, output="two.csv")
 
 
-def test_an_array_with_its_account_is_charged_to_it(crowd, folder: Path) -> None:
+def test_an_array_with_its_account_is_charged_to_it(crowd, folder):
     X, y = crowd[["age"]].to_numpy(), list(crowd["sex"])
     bayes("one", [], account="people", ledger=BOOK).set_params(bounds=(0, 110)).fit(X, y)
     with pytest.raises(BudgetRefusedError):
         bayes("two", [], account="people", ledger=BOOK).set_params(bounds=(0, 110)).fit(X[:700], y[:700])
 
 
-def test_two_accounts_are_refused(crowd, folder: Path) -> None:
+def test_two_accounts_are_refused(crowd, folder):
     people = api.dataset(crowd, account="people", ledger=BOOK)
     other = api.dataset(crowd, account="other", ledger=BOOK)
     with pytest.raises(ParameterError, match="'people' and 'other'"):
@@ -194,7 +190,7 @@ def test_two_accounts_are_refused(crowd, folder: Path) -> None:
     assert api.ledger(BOOK).releases().empty
 
 
-def test_without_an_output_a_dataset_is_studied_and_noted_in_its_own_ledger(crowd, folder: Path) -> None:
+def test_without_an_output_a_dataset_is_studied_and_noted_in_its_own_ledger(crowd, folder):
     people = api.dataset(crowd, account="people", ledger=BOOK)
     model = bayes(None, ["age"])  # type: ignore[arg-type]
     with pytest.warns(api.PrivateStudyWarning):
@@ -207,7 +203,7 @@ def test_without_an_output_a_dataset_is_studied_and_noted_in_its_own_ledger(crow
         assert book.figures_shown(book.accounts().named("people"))
 
 
-def test_a_file_is_a_dataset(crowd, folder: Path) -> None:
+def test_a_file_is_a_dataset(crowd, folder):
     crowd.to_csv("people.csv", index=False)
     people = api.dataset("people.csv", account="people", ledger=BOOK)
     pd.testing.assert_frame_equal(people, crowd, check_dtype=False)
@@ -218,7 +214,7 @@ def test_a_file_is_a_dataset(crowd, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_the_columns_of_a_file_have_types(folder: Path, suffix: str) -> None:
+def test_the_columns_of_a_file_have_types(folder, suffix):
     frame = pd.DataFrame(
         {
             "code": ["007", "010", "100"],
@@ -240,7 +236,7 @@ def test_the_columns_of_a_file_have_types(folder: Path, suffix: str) -> None:
     assert read["x"].isna().tolist() == [False, True, False]
 
 
-def test_a_file_that_is_read_by_a_guess_is_refused(folder: Path) -> None:
+def test_a_file_that_is_read_by_a_guess_is_refused(folder):
     (folder / "rows.csv").write_text("a;b\n1,5;2,5\n2,5;3\n", "utf-8")
     with pytest.raises(InputError, match="which one row can change"):
         api.dataset("rows.csv", account="people")
@@ -249,14 +245,14 @@ def test_a_file_that_is_read_by_a_guess_is_refused(folder: Path) -> None:
     assert read["a"].tolist() == [1.5, 2.5]
 
 
-def test_the_account_must_be_a_name_and_the_rows_a_table(crowd) -> None:
+def test_the_account_must_be_a_name_and_the_rows_a_table(crowd):
     with pytest.raises(ParameterError, match="80 printable"):
         api.dataset(crowd, account=" people")
     with pytest.raises(InputError, match="is not a table"):
         api.dataset(crowd.to_numpy(), account="people")
 
 
-def test_a_table_with_an_account_without_a_name_is_named_first(crowd, folder: Path) -> None:
+def test_a_table_with_an_account_without_a_name_is_named_first(crowd, folder):
     plan = api.plan(crowd, epsilon=1, bounds={"age": (0, 110)}, drop=["sex", "income"])
     with Ledger.open(folder / BOOK) as book:
         from workbench.api.frames import table_of
@@ -268,7 +264,7 @@ def test_a_table_with_an_account_without_a_name_is_named_first(crowd, folder: Pa
     assert api.release(crowd, plan, ledger=BOOK, account="people", output="out.csv").attrs["remaining"] == 0
 
 
-def test_a_table_in_doubt_is_settled_by_running_what_the_refusal_says(crowd, folder: Path) -> None:
+def test_a_table_in_doubt_is_settled_by_running_what_the_refusal_says(crowd, folder):
     crowd.to_csv("crowd.csv", index=False)
     plan = api.plan(
         crowd, epsilon=1, bounds={"age": (0, 110), "income": (0, 500_000)}, domains={"sex": ["female", "male"]}

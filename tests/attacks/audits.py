@@ -5,8 +5,6 @@ The neighbours are hostile: one row among few, at the edge of its bounds or alon
 A fault is planted in the code under the audit, while the claim stays what the sound release is charged.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

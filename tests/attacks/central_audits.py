@@ -1,7 +1,5 @@
 """Audits of statistics and of synthetic rows: what their files and certificates say of one hostile row."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -272,7 +270,7 @@ def synthetic(method: str, names: str, rows: Rows, drawn: int, *faults: Fault, *
     chosen = SynthesisParameters(method=method, target=target, rows=drawn)
 
     def made(times: float) -> Work:
-        return synthesis_work(plan, Decimal(str(times)), len(rows), "csv", chosen)
+        return synthesis_work(plan, chosen, Decimal(str(times)), Decimal(0), len(rows), "csv")
 
     sound = sides_of(made, rows, emptied(rows), plan, counts_or_zero(len(names)))
 

@@ -1,7 +1,5 @@
 """Audits of RAPPOR reports, of answers kept on disk, and of reports of the frequency oracles."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

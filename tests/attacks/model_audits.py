@@ -1,7 +1,5 @@
 """Audits of learners: every number of the model file that a release writes, of every learner there is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ the mechanism with this row present or with it empty, independent of all others:
 bias is shared by all rows; of a row's gradient √(k/(k+1)) lies in its own k names, and the audit sees that much of it.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Callable

@@ -6,8 +6,6 @@ knows its privacy loss after each answer and plays for a loss above the cap. Wha
 at most δ; a filter that forgets its conversion is caught by the same adversaries.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable
@@ -100,12 +98,12 @@ def check_arithmetic(seeds: range) -> None:
     assert filtered > len(seeds) // 10  # the filter is at work, not the plain sum alone
 
 
-def test_nothing_is_ever_admitted_beyond_the_cap() -> None:
+def test_nothing_is_ever_admitted_beyond_the_cap():
     check_arithmetic(range(8))
 
 
 @pytest.mark.slow
-def test_nothing_is_ever_admitted_beyond_the_cap_in_thousands_of_sequences() -> None:
+def test_nothing_is_ever_admitted_beyond_the_cap_in_thousands_of_sequences():
     check_arithmetic(range(8, 2_000))
 
 
@@ -220,18 +218,18 @@ def reached(choose: Choose, paths: int, conversion: float, factor: float = 1.0) 
 
 
 @pytest.mark.parametrize("choose", [bold, chasing, wandering], ids=lambda choose: choose.__name__)
-def test_an_adversary_reaches_no_more_than_delta(choose: Choose) -> None:
+def test_an_adversary_reaches_no_more_than_delta(choose):
     _, low = reached(choose, 20_000, FILTER.conversion)
     assert low <= float(DELTA)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("choose", ADVERSARIES, ids=lambda choose: choose.__name__)
-def test_an_adversary_reaches_no_more_than_delta_in_a_hundred_thousand_accounts(choose: Choose) -> None:
+def test_an_adversary_reaches_no_more_than_delta_in_a_hundred_thousand_accounts(choose):
     found, low = reached(choose, 100_000, FILTER.conversion)
     assert low <= float(DELTA)
     assert found > 0 or choose in (bold, chasing)  # the bold are stopped at once: what they need does not fit
 
 
-def test_a_filter_that_forgets_its_conversion_is_caught() -> None:
+def test_a_filter_that_forgets_its_conversion_is_caught():
     assert reached(bold, 20_000, 0.0)[1] > float(DELTA)

@@ -4,10 +4,6 @@ The bounds hold with a confidence of 1 − 1e-6 each. The quick tests audit one 
 a gross fault; the slow ones audit every kind, every learner and every fault.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from audits import Audit, Fault, drawn_at, released
 from central_audits import STATISTICS, SYNTHETIC
@@ -33,28 +29,28 @@ QUICK = {
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_release_proves_no_more_than_it_is_charged_and_a_gross_fault_is_seen(name: str) -> None:
+def test_a_release_proves_no_more_than_it_is_charged_and_a_gross_fault_is_seen(name):
     audits, samples, fault = QUICK[name]
     audit = named(name, audits)
     assert not audit.found(samples=samples).refutes(audit.claim)
     assert audit.found(fault, samples).refutes(audit.claim)
 
 
-def test_a_model_file_proves_no_more_than_it_is_charged_and_a_gross_fault_is_seen() -> None:
+def test_a_model_file_proves_no_more_than_it_is_charged_and_a_gross_fault_is_seen():
     audit = model("dbscan", EDGE, epsilon=1.0, samples=200)
     assert not audit.found().refutes(audit.claim)
     assert audit.found(drawn_at(16)).refutes(audit.claim)
 
 
 @pytest.fixture
-def one_row(tmp_path: Path) -> Path:
+def one_row(tmp_path):
     """A file of one public row."""
     path = tmp_path / "asked.csv"
     path.write_text("x,z\n0,0\n")
     return path
 
 
-def test_every_learner_is_audited(one_row: Path) -> None:
+def test_every_learner_is_audited(one_row):
     audited = {audit.name.partition(",")[0].removeprefix("fit ") for audit in models(one_row)}
     assert audited == {entry.name for entry in LEARNERS}
 
@@ -72,13 +68,13 @@ ALL = (*STATISTICS, *SYNTHETIC, *LOCAL)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("audit", ALL, ids=[f"{a.name}, {a.row}" for a in ALL])
-def test_every_release_proves_no_more_than_it_is_charged_and_every_fault_is_seen(audit: Audit) -> None:
+def test_every_release_proves_no_more_than_it_is_charged_and_every_fault_is_seen(audit):
     check(audit)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", range(18))
-def test_every_model_proves_no_more_than_it_is_charged_and_every_fault_is_seen(place: int, one_row: Path) -> None:
+def test_every_model_proves_no_more_than_it_is_charged_and_every_fault_is_seen(place, one_row):
     pytest.importorskip("xgboost")
     found = models(one_row)
     assert len(found) == 18
@@ -87,7 +83,7 @@ def test_every_model_proves_no_more_than_it_is_charged_and_every_fault_is_seen(p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", range(4))
-def test_every_network_proves_no_more_than_it_is_charged_and_every_fault_is_seen(place: int) -> None:
+def test_every_network_proves_no_more_than_it_is_charged_and_every_fault_is_seen(place):
     pytest.importorskip("torch")
     from network_audits import NETWORKS
 
@@ -97,5 +93,5 @@ def test_every_network_proves_no_more_than_it_is_charged_and_every_fault_is_seen
 
 @pytest.mark.slow
 @pytest.mark.parametrize("audit", STATISTICS, ids=[a.name for a in STATISTICS])
-def test_the_noise_that_publishes_proves_no_more_than_it_is_charged(audit: Audit) -> None:
+def test_the_noise_that_publishes_proves_no_more_than_it_is_charged(audit):
     assert not audit.found(Fault("none", noise=released)).refutes(audit.claim)

@@ -1,9 +1,6 @@
 """A canary in one cell, through the commands and through Python: it is in no file, log or argument but the input's."""
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +12,7 @@ from workbench.release.ledger.ledger import Ledger
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(tmp_path, monkeypatch):
     """A folder to stand in, with everything a user has below it: home, temporary files, table and plan."""
     for name, variables in {
         "home": ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"),
@@ -95,7 +92,7 @@ def run_all(here: Path, lines: tuple[str, ...], capsys: pytest.CaptureFixture[st
 
 
 @pytest.fixture
-def plentiful(here: Path) -> Path:
+def plentiful(here):
     """The same with a cap that all releases fit."""
     first = "statistics people.csv --plan plan.toml --epsilon 0.1 --mean pay -o first.csv --ledger book.sqlite"
     assert main(first.split()) == 0
@@ -103,17 +100,17 @@ def plentiful(here: Path) -> Path:
     return here
 
 
-def test_a_canary_is_in_nothing_that_commands_write(plentiful: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_canary_is_in_nothing_that_commands_write(plentiful, capsys):
     run_all(plentiful, RELEASES, capsys)
 
 
 @pytest.mark.slow
-def test_a_canary_is_in_nothing_that_any_command_writes(plentiful: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_canary_is_in_nothing_that_any_command_writes(plentiful, capsys):
     pytest.importorskip("torch")
     run_all(plentiful, (*RELEASES, *MORE), capsys)
 
 
-def test_the_hunt_finds_a_canary(here: Path) -> None:
+def test_the_hunt_finds_a_canary(here):
     """The hunt is not blind: a kept column, a plain hash, a double, a compressed file."""
     import gzip
     import hashlib
@@ -137,9 +134,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_an_error_on_the_very_cell_leaves_nothing_behind(
-    here: Path, bad: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_on_the_very_cell_leaves_nothing_behind(here, bad, capsys):
     table(**BAD[bad]).write_csv("people.csv")
     codes = set()
     for line in (*RELEASES[:3], "sanitize people.csv --plan plan.toml -o again.csv --json"):
@@ -161,9 +156,7 @@ CRASHES = {
 
 
 @pytest.mark.parametrize("line", CRASHES)
-def test_a_crash_in_a_worker_leaves_no_value_behind(
-    here: Path, line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_in_a_worker_leaves_no_value_behind(here, line, capsys, monkeypatch):
     def crashing(*arguments: object, **named: object) -> object:
         held = {"row": NAME, NUMBER: arguments}
         try:
@@ -182,7 +175,7 @@ def test_a_crash_in_a_worker_leaves_no_value_behind(
 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
-def test_a_canary_is_in_nothing_that_python_writes(here: Path) -> None:
+def test_a_canary_is_in_nothing_that_python_writes(here):
     """Releases, private studies, and an error on the very cell, whose message may hold it and whose files may not."""
     pytest.importorskip("pandas")
     from workbench import api

@@ -4,8 +4,6 @@ The file's own header is what is attacked most: its lengths, counts and types ar
 file goes on looking like one. Flipped bits all over the file are in ``tests/data/test_sources_damaged.py``.
 """
 
-from __future__ import annotations
-
 import io
 import random
 import struct
@@ -101,16 +99,14 @@ def attacked(numbers: range, folder: Path) -> tuple[int, int]:
     return tables, refused
 
 
-def test_mutated_parquet_is_a_table_or_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_mutated_parquet_is_a_table_or_one_sentence(tmp_path, capfd):
     _, refused = attacked(range(HANDFUL), tmp_path)
     assert refused > HANDFUL // 4
     assert capfd.readouterr() == ("", "")  # what a library prints may hold values
 
 
 @pytest.mark.slow
-def test_hundreds_of_mutated_parquet_files_are_tables_or_one_sentence(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_hundreds_of_mutated_parquet_files_are_tables_or_one_sentence(tmp_path, capfd):
     tables, refused = attacked(range(HANDFUL, HANDFUL + HUNDREDS), tmp_path)
     assert tables > 10
     assert refused > HUNDREDS // 4

@@ -1,7 +1,5 @@
 """Hundreds of mutated plans: each is a plan or one sentence, never a traceback, a long wait or memory that fills up."""
 
-from __future__ import annotations
-
 import random
 import signal
 from collections.abc import Iterator
@@ -175,15 +173,13 @@ def attacked(numbers: range, folder: Path, capsys: pytest.CaptureFixture[str]) -
     return codes
 
 
-def test_mutated_plans_are_plans_or_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mutated_plans_are_plans_or_one_sentence(tmp_path, capsys):
     codes = attacked(range(HANDFUL), tmp_path, capsys)
     assert {0, 2} == set(codes)  # some of them are plans
 
 
 @pytest.mark.slow
-def test_hundreds_of_mutated_plans_are_plans_or_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hundreds_of_mutated_plans_are_plans_or_one_sentence(tmp_path, capsys):
     codes = attacked(range(HANDFUL, HUNDREDS), tmp_path, capsys)
     assert codes.count(0) > 20
     assert codes.count(2) > 200

@@ -1,7 +1,5 @@
 """Mutated files of every binary format: each is a table or one sentence, in bounded time and memory."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 import random
@@ -90,15 +88,13 @@ def measured(folder: Path, name: str) -> tuple[list[str], int]:
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_a_handful_of_mutated_files_are_tables_or_one_sentence(name: str, tmp_path: Path) -> None:
+def test_a_handful_of_mutated_files_are_tables_or_one_sentence(name, tmp_path):
     assert read_all(tmp_path, name, HANDFUL)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BINARY)
-def test_hundreds_of_mutated_files_are_tables_or_one_sentence(
-    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_hundreds_of_mutated_files_are_tables_or_one_sentence(name, tmp_path, capfd):
     # In a process of its own: the peak of a process's children counts those of every test before this one.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
         sentences, most_bytes = fresh.submit(measured, tmp_path, name).result()

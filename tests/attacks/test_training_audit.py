@@ -1,7 +1,5 @@
 """DP-SGD audited through its released file, with the ledger and all, and with too little noise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +21,7 @@ NOISE, DELTA, FILES = 0.7, 0.1, 8
 """ε is 2.16 at this δ. Half the noise is then seen in 8,000 rows a side: it is missed with odds far below 1e-6."""
 
 
-def test_a_released_file_never_shows_more_than_its_epsilon(tmp_path: Path) -> None:
+def test_a_released_file_never_shows_more_than_its_epsilon(tmp_path):
     asked = WORST.plan(NOISE, DELTA)
     found = audited(WORST, trained(WORST, tmp_path, asked), FILES, DELTA)
     assert 2.1 < WORST.claim(asked) < 2.3
@@ -31,7 +29,7 @@ def test_a_released_file_never_shows_more_than_its_epsilon(tmp_path: Path) -> No
     assert found.epsilon > 0.5  # the audit is not blind: see also the next test
 
 
-def test_half_the_noise_is_seen_in_the_released_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_the_noise_is_seen_in_the_released_file(tmp_path, monkeypatch):
     asked = WORST.plan(NOISE, DELTA)
     claimed = WORST.claim(asked)
     too_little_noise(monkeypatch, 2.0)
@@ -56,14 +54,14 @@ def released(folder: Path, asked: DpSgdPlan, monkeypatch: pytest.MonkeyPatch) ->
 SMALL_DELTA = 0.4 / WORST.rows
 
 
-def test_a_whole_release_never_shows_more_than_its_epsilon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_release_never_shows_more_than_its_epsilon(tmp_path, monkeypatch):
     asked = WORST.plan(2.0, SMALL_DELTA)
     found = audited(WORST, released(tmp_path, asked, monkeypatch), 6, SMALL_DELTA)
     assert not found.refutes(WORST.claim(asked))
 
 
 @pytest.mark.slow
-def test_a_quarter_of_the_noise_is_seen_in_a_whole_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quarter_of_the_noise_is_seen_in_a_whole_release(tmp_path, monkeypatch):
     asked = WORST.plan(2.0, SMALL_DELTA)
     claimed = WORST.claim(asked)
     too_little_noise(monkeypatch, 4.0)

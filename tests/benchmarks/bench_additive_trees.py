@@ -8,8 +8,6 @@ are kept in ``--kept FILE`` as they are made, and those that are there already a
 seeded; nothing is released.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -11,8 +11,6 @@ anonymeter 1.1.0 needs an environment of its own (numpy below 1.27). Name its Py
 The table is written to ``tests/benchmarks/results/anonymeter.md``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -159,7 +157,7 @@ def every_attack(
     }
 
 
-def test_risks_beside_anonymeter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_risks_beside_anonymeter(tmp_path, monkeypatch):
     frame = pd.read_csv(DIABETES)
     order = np.random.default_rng(0).permutation(len(frame))
     parts = {"original": frame.iloc[order[:ROWS]], "control": frame.iloc[order[ROWS:]]}

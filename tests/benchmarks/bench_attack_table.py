@@ -5,12 +5,9 @@ Each release is made as a person makes it, by the command line, with noise of th
 from run to run within their intervals. Half of the people are released, the other half is the control set.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -193,7 +190,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("make", [pima, survey])
-def test_every_attack_on_every_release(make: Callable[[Path], Table], shared_data: Path, tmp_path: Path) -> None:
+def test_every_attack_on_every_release(make, shared_data, tmp_path):
     bench = Bench(make(shared_data), tmp_path)
     secret = ("--secret", bench.table.secret)
     for subject, place in bench.releases().items():

@@ -7,8 +7,6 @@ Run alone, on an idle machine; ``-k`` chooses some of the audits, whose lines ar
 The table is written to ``tests/benchmarks/results/attacks.md``.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path
@@ -91,7 +89,7 @@ with tempfile.TemporaryDirectory() as _folder:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_release_proves_no_more_than_its_claim_and_its_faults_are_seen(name: str, tmp_path: Path) -> None:
+def test_a_release_proves_no_more_than_its_claim_and_its_faults_are_seen(name, tmp_path):
     audits = all_audits(tmp_path)
     line = line_of(audits[NAMES.index(name)])
     write(audits, line)

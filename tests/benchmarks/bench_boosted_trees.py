@@ -7,8 +7,6 @@ Run::
 The table is written to ``tests/benchmarks/results/boosted_trees.md``.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,7 +70,7 @@ def told(figures: NDArray[np.float64], sign: str = "") -> str:
     return f"{figures.mean():{sign}.3f} ± {figures.std() / np.sqrt(len(figures)):.3f}"
 
 
-def test_ahead_of_the_other_learners_of_numbers(shared_data: Path) -> None:
+def test_ahead_of_the_other_learners_of_numbers(shared_data):
     X, y = make_friedman1(500, 10, noise=1.0, random_state=3)
     subjects: dict[str, tuple[Any, int]] = {
         "Boston": (boston(shared_data), 20),

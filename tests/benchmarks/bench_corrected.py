@@ -7,8 +7,6 @@ Run::
 The tables are written to ``tests/benchmarks/results/corrected.md``.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -143,7 +141,7 @@ def limits(data: tables.Table) -> list[str]:
     return lines
 
 
-def test_corrected_and_sanitised_by_plan(shared_data: Path) -> None:
+def test_corrected_and_sanitised_by_plan(shared_data):
     diabetes = tables.diabetes(shared_data)
     subjects = (
         ("diabetes, 8 columns", diabetes, ()),

@@ -8,8 +8,6 @@ The tables are written to ``tests/benchmarks/results/curve_times.md``. All times
 start to their end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics
@@ -40,7 +38,7 @@ TIMES = 3
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plan(tmp_path_factory):
     columns = [
         f'[[column]]\nname = "{name}"\nkind = "{kind}"\nlower = {low}\nupper = {high}'
         for name, (kind, low, high) in BOUNDS.items()
@@ -52,13 +50,13 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def written() -> list[str]:
+def written():
     """The lines of the results; the file is written after the last test."""
     return []
 
 
 @pytest.fixture(scope="module", autouse=True)
-def results(written: list[str]):
+def results(written):
     load = os.getloadavg()
     yield
     head = [
@@ -101,7 +99,7 @@ def peer(table: Path, *, redraw: bool) -> tuple[float, dict[str, float]]:
 
 
 @pytest.mark.skipif(not PEER, reason="WORKBENCH_PEER_PYTHON does not name a Python with diffprivlib 0.6.6")
-def test_both_pictures_in_an_eighth_of_the_time_of_the_class(plan: Path, shared_data: Path, written: list[str]) -> None:
+def test_both_pictures_in_an_eighth_of_the_time_of_the_class(plan, shared_data, written):
     table = shared_data / "diabetes.csv"
     ours = {model: statistics.median(curve(plan, table, model, REPEATS)[0] for _ in range(TIMES)) for model in MODELS}
     theirs, each = peer(table, redraw=True)
@@ -126,9 +124,7 @@ def test_both_pictures_in_an_eighth_of_the_time_of_the_class(plan: Path, shared_
 
 
 @NO_DASK[0]
-def test_two_workers_are_1_7_times_as_fast_as_one(
-    plan: Path, shared_data: Path, written: list[str], tmp_path: Path
-) -> None:
+def test_two_workers_are_1_7_times_as_fast_as_one(plan, shared_data, written, tmp_path):
     table = shared_data / "diabetes.csv"
     model = "logistic-regression"
     files = set()

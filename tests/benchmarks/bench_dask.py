@@ -9,8 +9,6 @@ their end; ``WORKBENCH_BENCH_ROWS`` is the number of rows. ``results/dask_growth
 work hardly changes, of two sizes of table (``WORKBENCH_BENCH_GROWTH``), and what one more million rows takes.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import resource
@@ -43,7 +41,7 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return written(tmp_path_factory.mktemp("rows"), ROWS)
 
 
@@ -71,7 +69,7 @@ def seconds(folder: Path, command: str, number: int, *where: str) -> float:
     return time.monotonic() - begun
 
 
-def test_two_workers_beside_one(folder: Path, tmp_path: Path) -> None:
+def test_two_workers_beside_one(folder, tmp_path):
     found: dict[str, list[float]] = {}
     with pytest.MonkeyPatch.context() as patch:  # a worker of one thread, which Polars does not ask Dask about
         patch.setenv("POLARS_MAX_THREADS", "1")
@@ -108,7 +106,7 @@ def of_cluster(cluster: Cluster) -> list[float]:
     return [time.user + time.system for time in times]
 
 
-def test_growth(tmp_path: Path) -> None:
+def test_growth(tmp_path):
     """Each figure is the least of some runs; the first run of a worker imports, and is not among them."""
     found: dict[tuple[str, int], list[list[float]]] = {}
     with pytest.MonkeyPatch.context() as patch:

@@ -5,8 +5,6 @@ environment with Opacus 1.6.0 (without it its columns stay empty). Times are tho
 that other programs count little; a row's figure is the median of the ratios of neighbouring measurements.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess
@@ -184,7 +182,7 @@ def peaks(python: str | None) -> str:
 
 
 @pytest.mark.benchmark
-def test_a_private_step_beside_a_plain_one() -> None:
+def test_a_private_step_beside_a_plain_one():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     python = os.environ.get("OPACUS_PYTHON")

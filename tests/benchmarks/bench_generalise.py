@@ -4,8 +4,6 @@ Run with ``python -m pytest -m benchmark tests/benchmarks/bench_generalise.py``.
 coding of the rows included.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
@@ -60,7 +58,7 @@ def searched(names: tuple[str, ...], models: tuple[PrivacyModel, ...], how: Meth
 
 
 @pytest.mark.benchmark
-def test_optimal_below_10_seconds_and_heuristics_below_2() -> None:
+def test_optimal_below_10_seconds_and_heuristics_below_2():
     every = ("age", *COLUMNS)
     less = tuple(name for name in every if name != "occupation")
     k = (KAnonymity(k=5),)

@@ -6,8 +6,6 @@ only what :data:`LARGE` names is done). The tables are those of ``bench_stream.p
 seconds, which other work on the machine inflates, but by no order.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -8,7 +8,6 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,7 +45,7 @@ def sketched(table: Table) -> None:
 
 
 @pytest.mark.benchmark
-def test_the_sketch_of_five_million_rows_costs_a_small_share_of_reading_them(frame, tmp_path: Path) -> None:
+def test_the_sketch_of_five_million_rows_costs_a_small_share_of_reading_them(frame, tmp_path):
     path = tmp_path / "large.csv"
     frame.write_csv(path)
     table = read_table(path)

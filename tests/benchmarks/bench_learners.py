@@ -7,8 +7,6 @@ diffprivlib 0.6.6 needs an environment of its own (scikit-learn 1.6.1). Name its
 The tables are written to ``tests/benchmarks/results/learners.md``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -139,7 +137,7 @@ def told(figures: list[float]) -> str:
 
 
 @pytest.mark.skipif(not PEER, reason="WORKBENCH_PEER_PYTHON does not name a Python with diffprivlib 0.6.6")
-def test_ahead_of_diffprivlib_at_every_epsilon(shared_data: Path) -> None:
+def test_ahead_of_diffprivlib_at_every_epsilon(shared_data):
     lines = [
         "# Private learners: mean ± standard error of 20 splits (80/20), public bounds",
         "",

@@ -3,8 +3,6 @@
 Run ``pytest -m benchmark tests/benchmarks/bench_margins.py``; it writes ``tests/benchmarks/results/margins.md``.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from decimal import Decimal
@@ -58,7 +56,7 @@ def drawn(one: Margins) -> list[float]:
     return [math.sqrt(float(np.concatenate(found).mean()) / share.variance()) for found in squares]
 
 
-def test_margins_beside_the_least_error() -> None:
+def test_margins_beside_the_least_error():
     lines = [
         "# Margins of a table",
         "",

@@ -8,8 +8,6 @@ The tables are written to ``tests/benchmarks/results/median_forest.md``. ε is o
 the other learners cost their ε once, for all predictions.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,7 +86,7 @@ def told(subject: Subject, data: Any, model: str, **parameters: Any) -> tuple[st
     return f"{mse.mean():.4g} ± {mse.std() / root:.2g}", f"{r2.mean():.3f} ± {r2.std() / root:.3f}", float(r2.mean())
 
 
-def test_error_against_epsilon_and_blocks(shared_data: Path) -> None:
+def test_error_against_epsilon_and_blocks(shared_data):
     lines = [
         "# Sample-and-aggregate: mean squared error and R², mean ± standard error over 80/20 splits",
         "",

@@ -5,8 +5,6 @@ What counts is the resident memory above that of the process just before the row
 card mean it; PyTorch itself is a figure of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -132,7 +130,7 @@ def run_one(words: list[str]) -> None:
 
 @pytest.mark.benchmark
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the kernel's peak")
-def test_predicted_memory_is_near_what_a_run_takes_and_never_far_below(tmp_path: Path) -> None:
+def test_predicted_memory_is_near_what_a_run_takes_and_never_far_below(tmp_path):
     lines, ratios, libraries = [], [], []
     own = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}  # no features of an earlier day
     for size in SIZES:

@@ -5,8 +5,6 @@ Run with ``pytest -m benchmark tests/benchmarks/bench_mnist.py -s``; ``MNIST`` n
 The noise is the released one (ChaCha20), so figures differ from run to run by some hundredths of a per cent.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import time
@@ -44,7 +42,7 @@ def trained(given: dict[str, object], data: ArrayData) -> Training:
 
 
 @pytest.mark.benchmark
-def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_on_mnist(monkeypatch):
     folder = Path(os.environ["MNIST"])
     data, held_out = images(folder, "train"), images(folder, "t10k")
     prepared = scattered.ScatterLinear.prepared
@@ -85,7 +83,7 @@ def rows_of(text: str) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.benchmark
-def test_the_thesis_setting() -> None:
+def test_the_thesis_setting():
     folder = Path(os.environ["MNIST"])
     data, held_out = images(folder, "train"), images(folder, "t10k")
     run = trained(THESIS, data)

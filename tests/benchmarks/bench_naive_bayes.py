@@ -7,8 +7,6 @@ diffprivlib 0.6.6 needs an environment of its own (scikit-learn 1.6.1). Name its
 The tables are written to ``tests/benchmarks/results``. Both sides have the same splits and the same public bounds.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -65,7 +63,7 @@ def peer_accuracies(data: Table) -> NDArray[np.float64]:
 
 
 @pytest.mark.skipif(not PEER, reason="WORKBENCH_PEER_PYTHON does not name a Python with diffprivlib 0.6.6")
-def test_ahead_of_diffprivlib_or_within_two_standard_errors(shared_data: Path) -> None:
+def test_ahead_of_diffprivlib_or_within_two_standard_errors(shared_data):
     lines = [
         "# Naive Bayes: mean accuracy ± standard error, 20 stratified 80/20 splits, public bounds",
         "",
@@ -86,7 +84,7 @@ def test_ahead_of_diffprivlib_or_within_two_standard_errors(shared_data: Path) -
     assert not behind
 
 
-def test_accuracy_rises_with_epsilon(shared_data: Path) -> None:
+def test_accuracy_rises_with_epsilon(shared_data):
     """No mean falls from one ε to the next by more than its error allows; the splits are the same, so it is paired."""
     tables = {"titanic": titanic(), "diabetes": diabetes(shared_data), "Boston, dear or not": boston(shared_data)}
     tables |= {name: data for name, data in public_tables().items() if name != "digits"}
@@ -162,7 +160,7 @@ def shuffled_columns(data: Table, seed: int) -> Table:
     return dataclasses.replace(data, X=data.X[:, order], attributes=tuple(data.attributes[j] for j in order))
 
 
-def test_no_default_is_far_from_the_best_of_its_neighbours() -> None:
+def test_no_default_is_far_from_the_best_of_its_neighbours():
     tables = public_tables()
     defaults = NaiveBayesParameters()
 

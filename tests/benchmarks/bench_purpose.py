@@ -3,8 +3,6 @@
 Run with ``OPENBLAS_NUM_THREADS=1 python -m pytest -m benchmark tests/benchmarks/bench_purpose.py -s``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from decimal import Decimal
@@ -71,7 +69,7 @@ def advised(cells: Cells, epsilon: float) -> Mechanism:
 
 
 @pytest.mark.benchmark
-def test_what_the_advisor_takes_for_statistics_gives_the_shortest_intervals() -> None:
+def test_what_the_advisor_takes_for_statistics_gives_the_shortest_intervals():
     incomes, sizes = skewed()
     lines = ["# Purpose statistics: widths of 95 % intervals", "", _INTRODUCTION]
     lines += _section("Mean of income", "", INCOME, incomes, mean_width)

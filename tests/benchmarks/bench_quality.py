@@ -4,8 +4,6 @@ Run ``pytest -m benchmark tests/benchmarks/bench_quality.py`` with WORKBENCH_SDM
 environment that has sdmetrics 0.32; the table is written to ``results/quality.md``. All draws are seeded.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json
@@ -41,7 +39,7 @@ NEAR = 0.01
 
 
 @pytest.mark.skipif(not PEER, reason="WORKBENCH_SDMETRICS names no Python with sdmetrics")
-def test_scores_are_those_of_sdmetrics(tmp_path: Path) -> None:
+def test_scores_are_those_of_sdmetrics(tmp_path):
     cases: list[tuple[str, Quality, float]] = []
     tables = []
     for name, (table, target) in subjects().items():

@@ -7,8 +7,6 @@ diffprivlib 0.6.6 needs an environment of its own (scikit-learn 1.6.1). Name its
 The table is written to ``tests/benchmarks/results/quantiles.md``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -57,7 +55,7 @@ def short(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3g}"
 
 
-def test_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quantiles(monkeypatch):
     of_peer = peers() if PEER else {}
     lines, held, ratios, behind = [], [], [], [(0.0, "none")]
     for name, (x, column) in shapes().items():

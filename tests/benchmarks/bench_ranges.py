@@ -3,8 +3,6 @@
 Run ``pytest -m benchmark tests/benchmarks/bench_ranges.py``; it writes ``tests/benchmarks/results/ranges.md``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +45,7 @@ def drawn(tree: Ranges, *, gaussian: bool, repeats: int) -> float:
     return float(np.sqrt(squares.mean() / (k * (k - 1) / 2) / whole.variance()))
 
 
-def test_ranges_beside_a_histogram() -> None:
+def test_ranges_beside_a_histogram():
     lines = [
         "# Counts of all ranges",
         "",

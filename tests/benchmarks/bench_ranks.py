@@ -5,8 +5,6 @@ median of the ratios of neighbouring runs. Beside other programs the clock says 
 the process of the command is what a step would take at least if each process had a core of its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource
@@ -98,7 +96,7 @@ def run(name: str, way: str, monkeypatch: pytest.MonkeyPatch) -> tuple[float, fl
     return 1000 * done.seconds / done.steps, 1000 * (looks[-1] - looks[0]) / done.steps, busy
 
 
-def test_steps_of_one_process_and_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_of_one_process_and_of_two(monkeypatch):
     lines = []
     for name in CASES:
         found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}

@@ -7,7 +7,6 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,7 @@ ROWS = 5_000_000
 
 
 @pytest.fixture(scope="module")
-def frame() -> pl.DataFrame:
+def frame():
     draw = np.random.default_rng(20240607)
     return pl.DataFrame(
         {
@@ -48,9 +47,7 @@ def seconds(*works: Callable[[], object]) -> list[float]:
 
 @pytest.mark.benchmark
 @pytest.mark.parametrize(("quoting", "most"), [("necessary", 3.0), ("non_numeric", 4.0)])
-def test_checked_reading_costs_at_most_a_small_multiple_of_polars(
-    frame: pl.DataFrame, tmp_path: Path, quoting: str, most: float
-) -> None:
+def test_checked_reading_costs_at_most_a_small_multiple_of_polars(frame, tmp_path, quoting, most):
     path = tmp_path / "large.csv"
     frame.write_csv(path, quote_style=quoting)  # type: ignore[arg-type]
     plain, ours = seconds(lambda: pl.read_csv(path, infer_schema=False), lambda: read_table(path).frame)

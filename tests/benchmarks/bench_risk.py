@@ -7,8 +7,6 @@ value and the nine columns of ARX's ``adult.csv`` are used. PYTHON is that of an
 results/risk.md.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import subprocess

@@ -4,8 +4,6 @@
 against one account that has paid, as ``Ledger.find`` does it.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections import Counter
@@ -65,7 +63,7 @@ def table(title: str, rows: dict[str, Counter[str]]) -> str:
 
 
 @pytest.mark.benchmark
-def test_unrelated_and_derived_tables() -> None:
+def test_unrelated_and_derived_tables():
     kinds = [*UNRELATED, HALVES]
     unrelated: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
     for number in range(PAIRS):

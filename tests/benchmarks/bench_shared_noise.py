@@ -4,8 +4,6 @@ Run with ``pytest -m benchmark tests/benchmarks/bench_shared_noise.py -s``; ``MN
 files, ``DIABETES`` the table. The noise is the released one. Of each the best learning rate counts.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import statistics
@@ -107,7 +105,7 @@ def accuracy(of: str, batch: int, epochs: int, bands: int, epsilon: float) -> st
 
 
 @pytest.mark.benchmark
-def test_shared_noise() -> None:
+def test_shared_noise():
     lines = [
         f"| n | batch | epochs | ε | σ | {' | '.join(f'{b} bands' for b in BANDS[1:])} |",
         "|---" * (4 + len(BANDS)) + "|",

@@ -7,8 +7,6 @@ The result is written to ``results/stream_now.md``; beside it are ``workbench st
 reads: polars, and the reader of the workbench in two threads, with every check of the form but none of a value.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

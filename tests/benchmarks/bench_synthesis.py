@@ -6,8 +6,6 @@ pieces beforehand, some at a time, with ``synthesis_pieces.py``, and name their 
 variable WORKBENCH_BENCH_SPLITS limits the number of splits.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -221,7 +219,7 @@ def draw(means: Means, tables: list[str], target: Path, folder: Path) -> None:
     subprocess.run(command, check=True, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"})
 
 
-def test_ways_of_releasing_side_by_side(shared_data: Path, tmp_path: Path) -> None:
+def test_ways_of_releasing_side_by_side(shared_data, tmp_path):
     kept = Kept(Path(os.environ.get("WORKBENCH_BENCH_PIECES", tmp_path / "pieces")))
     complete(kept, shared_data, list(wanted()))
     means = means_of(kept, list(SUBJECTS))

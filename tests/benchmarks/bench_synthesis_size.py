@@ -4,8 +4,6 @@ Run ``WORKBENCH_BENCH_METHOD=mst pytest -m benchmark tests/benchmarks/bench_synt
 of its own, so that its peak memory is its own.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -76,7 +74,7 @@ def measured(method: str, rows: int, columns: int, stop: float = 0.0) -> dict[st
     return found
 
 
-def test_large_tables_stay_within_time_and_memory() -> None:
+def test_large_tables_stay_within_time_and_memory():
     lines = [
         "# Synthetic rows from large tables",
         "",

@@ -8,8 +8,6 @@ read off the rows; those of ``diamonds`` and ``diabetes, wide`` are far too wide
 is released.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys

@@ -3,8 +3,6 @@
 ``python tests/benchmarks/bench_wide_bounds.py --data FOLDER [MODEL …]`` prints it; FOLDER: see ``public_tables.py``.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import dataclasses

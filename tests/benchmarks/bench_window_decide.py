@@ -3,8 +3,6 @@
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_decide.py -s``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from decimal import Decimal
@@ -59,7 +57,7 @@ def ask_for_eight(window: MainWindow) -> None:
 
 
 @pytest.mark.benchmark
-def test_marks_answer_within_300_ms(tmp_path: Path) -> None:
+def test_marks_answer_within_300_ms(tmp_path):
     with shown_window() as window:
         open_table(window, str(survey(tmp_path / "survey.csv")))
         ask_for_eight(window)

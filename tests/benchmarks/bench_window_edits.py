@@ -3,8 +3,6 @@
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_edits.py -s``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable
@@ -113,7 +111,7 @@ def timed(window: MainWindow, act: Act) -> tuple[list[float], list[float]]:
 
 
 @pytest.mark.benchmark
-def test_an_edit_of_a_wide_table_is_not_felt(tmp_path: Path) -> None:
+def test_an_edit_of_a_wide_table_is_not_felt(tmp_path):
     lines = [
         f"From the edit until it is painted, in ms, {TIMES} times each; every page has been shown before. Own work is",
         "what the GUI thread itself computed; the rest it waited for the forecasts of its own jobs and other programs.",

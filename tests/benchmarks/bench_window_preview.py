@@ -3,8 +3,6 @@
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_preview.py -s``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics
@@ -94,7 +92,7 @@ def fresh(*pages: str) -> dict[str, list[float]]:
 
 
 @pytest.mark.benchmark
-def test_a_preview_is_shown_before_one_waits_for_it(tmp_path: Path, shared_data: Path) -> None:
+def test_a_preview_is_shown_before_one_waits_for_it(tmp_path, shared_data):
     lines = [
         f"From the click until rows and the spread of the column are painted, in ms, {TIMES} times each.",
         "",

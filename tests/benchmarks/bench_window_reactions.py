@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QLineEdit,
-    QMessageBox,
     QToolButton,
     QWidget,
 )
@@ -33,6 +32,7 @@ from window_tools import open_table, shown_window, until, verdict, write_section
 
 from workbench.gui.pages import PAGES
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.widgets.dialogs import Question
 
 sys.path.append(str(Path(__file__).parents[1] / "gui"))
 from survey import BOUNDS, CHOICES, write_survey
@@ -130,7 +130,7 @@ def test_the_window_reacts_to_each_control(tmp_path: Path, monkeypatch: pytest.M
     for name in ("getOpenFileName", "getSaveFileName", "getOpenFileNames"):
         monkeypatch.setattr(QFileDialog, name, staticmethod(lambda *_, **__: ("", "")))
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", staticmethod(lambda *_, **__: ""))
-    monkeypatch.setattr(QMessageBox, "exec", lambda _: 0)
+    monkeypatch.setattr(Question, "exec", lambda _: 0)
     monkeypatch.setattr(QDesktopServices, "openUrl", staticmethod(lambda _: True))
     monkeypatch.setattr(window_tools, "PATIENCE", 240.0)
     lines = [

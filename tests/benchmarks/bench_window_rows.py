@@ -3,8 +3,6 @@
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_rows.py -s``.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -91,7 +89,7 @@ def scrolled(view: QTableView) -> Iterator[tuple[str, list[float], list[float]]]
 
 
 @pytest.mark.benchmark
-def test_a_million_rows_scroll_without_a_stutter(tmp_path: Path) -> None:
+def test_a_million_rows_scroll_without_a_stutter(tmp_path):
     path = million(tmp_path / "million.csv")
     lines = [
         f"{ROWS:,} rows of eight columns of numbers and words ({path.stat().st_size / 1e6:.0f} MB of CSV). From the",

@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox, QPushButton, QTableView
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QTableView
 from window_tools import (
     BEAT_MS,
     PATIENCE,
@@ -36,6 +36,7 @@ from window_tools import (
 
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.widgets.dialogs import Question
 
 SECONDS = 20.0
 ROUNDS = 3
@@ -57,7 +58,7 @@ def retype(window: MainWindow, name: str, text: str) -> None:
 
 def answer_yes() -> None:
     for box in QApplication.topLevelWidgets():
-        if isinstance(box, QMessageBox) and box.isVisible():
+        if isinstance(box, Question) and box.isVisible():
             yes = box.findChild(QPushButton, "confirm_yes")
             assert yes is not None
             yes.click()

@@ -3,8 +3,6 @@
 Run with ``pytest -m benchmark tests/benchmarks/bench_window_startup.py -s``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics
@@ -53,7 +51,7 @@ sys.exit(main(["gui"]))
 
 
 @pytest.mark.benchmark
-def test_the_window_is_painted_within_half_a_second() -> None:
+def test_the_window_is_painted_within_half_a_second():
     found, own, loaded = [], [], set()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for _ in range(ROUNDS + 1):

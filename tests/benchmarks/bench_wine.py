@@ -8,8 +8,6 @@ The tables are written to ``tests/benchmarks/results/wine.md``. 60 splits, becau
 .03 here, and three sets of bounds, because a figure for one of them is mostly about these bounds.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -93,7 +91,7 @@ def told(figures: NDArray[np.float64]) -> str:
 
 
 @pytest.mark.skipif(not PEER, reason="WORKBENCH_PEER_PYTHON does not name a Python with diffprivlib 0.6.6")
-def test_the_forest_is_not_behind_its_peer_on_wine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_forest_is_not_behind_its_peer_on_wine(monkeypatch):
     lines = [
         f"# Wine (178 rows, 13 columns, 3 classes): accuracy, mean ± standard error of {REPEATS} splits",
         "",

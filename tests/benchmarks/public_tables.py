@@ -7,8 +7,6 @@ files are called is all that is read here: they come with the packages ``common_
 (UCI 17, breast cancer): ten tables, six of them with a target of numbers.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

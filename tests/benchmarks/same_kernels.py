@@ -1,7 +1,5 @@
 """Plain SGD with the private engines' own kernels: what privacy alone costs is the private step beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

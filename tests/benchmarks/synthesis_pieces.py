@@ -8,8 +8,6 @@ Run parts of the study at any time, in any order::
 Each piece is one JSON line in FOLDER; what is there is not computed again.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

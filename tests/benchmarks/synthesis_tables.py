@@ -1,7 +1,5 @@
 """The tables of ``bench_synthesis``, with public bounds and domains that nobody read off the rows."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ the tariff (3 dollars, and 3.50 a mile). Tips of cards are recorded, those in ca
 is clamped; a row without a valid target is empty and left out of the study.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 from dataclasses import dataclass

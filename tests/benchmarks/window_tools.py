@@ -1,7 +1,5 @@
 """What the benchmarks of the window share: a real window, a heartbeat of its event loop, and the file of results."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform

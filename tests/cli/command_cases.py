@@ -1,7 +1,5 @@
 """The command line called in this process, and little tables for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,15 +31,12 @@ TABLE = "\n".join(["age,city", *ROWS]) + "\n"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command said."""
-
     code: int
     out: str
     err: str
 
     @property
     def json(self) -> dict[str, Any]:
-        """The one JSON object on standard output."""
         assert self.out.count("\n") == 1
         answer: dict[str, Any] = json.loads(self.out)
         assert isinstance(answer, dict)
@@ -131,5 +126,4 @@ def sanitize(**changed: str) -> list[str]:
 
 
 def names(folder: Path) -> set[str]:
-    """The names in ``folder``."""
     return {p.name for p in folder.iterdir()}

@@ -1,21 +1,17 @@
 """Fixtures of the command-line tests: a command called in this process, and a folder to call it in."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from command_cases import Run, runner, sanitize, written
+from command_cases import runner, sanitize, written
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys):
     """Run a command line in this process and return its answer."""
     return runner(capsys)
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder of its own to stand in, with the little table and its plan."""
     made = tmp_path / "here"
     made.mkdir()
@@ -25,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+def released(tmp_path, monkeypatch, run):
     """A folder with a small release, and nothing else but the table it was made from."""
     written(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -1,15 +1,12 @@
 """``workbench accuracy``: with --rows nobody's rows are trained on, with DATA a private study says what it reads."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import CITIES, Run, cities
+from command_cases import CITIES, cities
 
 pytest.importorskip("torch")
 
@@ -24,13 +21,13 @@ OF_TABLE = ("--target", "city", "--bounds", "plan.toml")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder to stand in, with a table in which age tells the city, and a plan."""
     monkeypatch.chdir(tmp_path)
     return cities(tmp_path)
 
 
-def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder: Path, run: Run) -> None:
+def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder, run):
     (folder / "t.csv").unlink()
     before = sorted(folder.iterdir())
     done = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json")
@@ -50,13 +47,13 @@ def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder:
     assert other["accuracy"] != told["accuracy"]
 
 
-def test_other_rows_in_the_file_change_nothing(folder: Path, run: Run) -> None:
+def test_other_rows_in_the_file_change_nothing(folder, run):
     first = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json
     (folder / "t.csv").write_text("age,city\n" + "1,Linz\n" * 300, "utf-8")
     assert run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json == first
 
 
-def test_a_public_table_or_public_images_are_trained_on(folder: Path, run: Run) -> None:
+def test_a_public_table_or_public_images_are_trained_on(folder, run):
     told = run("accuracy", "--rows", "1000", "--public", "t.csv", *OF_TABLE, *NETWORK, "--json").json
     assert not told["made_up"]
     assert told["accuracy"] > 0.8
@@ -70,7 +67,7 @@ def test_a_public_table_or_public_images_are_trained_on(folder: Path, run: Run) 
     assert run("accuracy", "--rows", "1000", *declared, *NETWORK, "--json").json["made_up"]
 
 
-def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder: Path, run: Run) -> None:
+def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder, run):
     done = run("accuracy", "t.csv", *OF_TABLE, *NETWORK, "--json")
     assert done.code == 0, done
     told = done.json
@@ -87,7 +84,7 @@ def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder: P
     assert "none of it can be published" in text.err
 
 
-def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
+def test_the_figures_are_those_of_the_window(folder, run):
     from workbench.data.read import read_table
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import study_here
@@ -124,7 +121,7 @@ def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
         (("none.csv",), "none.csv"),
     ],
 )
-def test_a_bad_request_is_one_sentence(folder: Path, run: Run, words: tuple[str, ...], told: str) -> None:
+def test_a_bad_request_is_one_sentence(folder, run, words, told):
     answer = run("accuracy", *words, *OF_TABLE, *NETWORK)
     assert answer.code == 2
     lines = answer.err.splitlines()
@@ -132,13 +129,13 @@ def test_a_bad_request_is_one_sentence(folder: Path, run: Run, words: tuple[str,
     assert all(line.startswith("warning: ") for line in lines[:-1])
 
 
-def test_what_is_not_declared_of_the_rows_is_asked_for(folder: Path, run: Run) -> None:
+def test_what_is_not_declared_of_the_rows_is_asked_for(folder, run):
     assert "not declared" in run("accuracy", "--rows", "300", *NETWORK).error()
     assert "--bounds is missing" in run("accuracy", "--rows", "300", "--target", "city", *NETWORK).error()
     assert "public table is read by its plan" in run("accuracy", "--rows", "9", "--public", "t.csv", *NETWORK).error()
 
 
-def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder: Path, run: Run) -> None:
+def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder, run):
     guessed = CITIES.replace('name = "age"\n', 'name = "age"\norigin = "guess"\n')
     (folder / "plan.toml").write_text(guessed, "utf-8")
     answer = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
@@ -147,7 +144,7 @@ def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder: Path, run: Run
     assert run("accuracy", "t.csv", *OF_TABLE, *NETWORK).code == 2
 
 
-def test_facts_that_were_read_off_the_rows_are_told(folder: Path, run: Run) -> None:
+def test_facts_that_were_read_off_the_rows_are_told(folder, run):
     read_off = CITIES.replace('name = "age"\n', 'name = "age"\nbounds_origin = "data"\n')
     (folder / "plan.toml").write_text(read_off, "utf-8")
     told = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json["sentences"]
@@ -155,7 +152,7 @@ def test_facts_that_were_read_off_the_rows_are_told(folder: Path, run: Run) -> N
     assert not any("No private row was read" in sentence for sentence in told)
 
 
-def test_ctrl_c_ends_it(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_it(folder, run, monkeypatch):
     from workbench.deep import expected_accuracy
 
     def interrupted(*given: object, cancel: object = None, **more: object) -> ExpectedAccuracy:

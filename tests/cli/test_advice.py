@@ -1,13 +1,10 @@
 """The commands that refusals advise can be copied and run as they stand, and then the refused command works."""
 
-from __future__ import annotations
-
 import re
 import shlex
-from pathlib import Path
 
 import pytest
-from command_cases import Answer, Run, written
+from command_cases import Answer, written
 
 from workbench.params.remedies import DATA, LEDGER, raise_cap, run, shown
 
@@ -16,7 +13,7 @@ LEDGERS = ["--ledger", "the ledger.sqlite"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """Stand in a folder with a table whose name needs quotes, and its plan."""
     table, _, _ = written(tmp_path)
     table.rename(tmp_path / NAMED)
@@ -35,7 +32,7 @@ def sanitize(output: str, *more: str) -> list[str]:
     return ["sanitize", NAMED, "--plan", "plan.toml", "-o", output, *LEDGERS, *more]
 
 
-def test_the_advised_cap_is_that_of_the_ledger_in_use_and_is_enough(folder: Path, run: Run) -> None:
+def test_the_advised_cap_is_that_of_the_ledger_in_use_and_is_enough(folder, run):
     assert run(*sanitize("a.csv")).code == 0
     refused = run(*sanitize("b.csv"))
     assert refused.code == 3
@@ -46,7 +43,7 @@ def test_the_advised_cap_is_that_of_the_ledger_in_use_and_is_enough(folder: Path
     assert not any(folder.rglob("user*"))
 
 
-def test_an_awkward_sum_is_rounded_up(folder: Path, run: Run) -> None:
+def test_an_awkward_sum_is_rounded_up(folder, run):
     plan = (folder / "plan.toml").read_text("utf-8")
     (folder / "plan.toml").write_text(plan.replace("epsilon = 3.0", "epsilon = 0.1234567890123457", 1), "utf-8")
     assert run(*sanitize("a.csv")).code == 0
@@ -57,7 +54,7 @@ def test_an_awkward_sum_is_rounded_up(folder: Path, run: Run) -> None:
         assert run(*sanitize(f"b{turn}.csv")).code == 0
 
 
-def test_the_users_own_ledger_is_not_named(folder: Path, run: Run) -> None:
+def test_the_users_own_ledger_is_not_named(folder, run):
     words = ["sanitize", NAMED, "--plan", "plan.toml", "-o"]
     assert run(*words, "a.csv").code == 0
     refused = run(*words, "b.csv")
@@ -66,7 +63,7 @@ def test_the_users_own_ledger_is_not_named(folder: Path, run: Run) -> None:
     assert run(*words, "b.csv").code == 0
 
 
-def test_the_advised_cap_of_delta_is_enough(folder: Path, run: Run) -> None:
+def test_the_advised_cap_of_delta_is_enough(folder, run):
     words = ["statistics", NAMED, "--plan", "plan.toml", "--epsilon", "0.5", "--mean", "age", *LEDGERS]
     assert run(*words, "-o", "a.csv").code == 0
     assert run("ledger", "cap", NAMED, "--epsilon", "9", *LEDGERS).code == 0
@@ -78,7 +75,7 @@ def test_the_advised_cap_of_delta_is_enough(folder: Path, run: Run) -> None:
     assert run(*words, "-o", "c.csv", "--delta", "1e-6").code == 0
 
 
-def test_how_the_file_is_read_is_repeated(folder: Path, run: Run) -> None:
+def test_how_the_file_is_read_is_repeated(folder, run):
     text = (folder / NAMED).read_text("utf-8")
     (folder / NAMED).write_text("a note\n" + text.replace(",", " ; "), "utf-8")
     reading = ["--delimiter", ";", "--skip-lines", "1", "--trim"]
@@ -88,7 +85,7 @@ def test_how_the_file_is_read_is_repeated(folder: Path, run: Run) -> None:
     assert run(*sanitize("b.csv", *reading)).code == 0
 
 
-def test_guesses_are_confirmed_by_the_advised_command(folder: Path, run: Run) -> None:
+def test_guesses_are_confirmed_by_the_advised_command(folder, run):
     plan = (folder / "plan.toml").read_text("utf-8")
     odd = "my plan's guess.toml"
     (folder / odd).write_text(plan.replace('kind = "integer"', 'kind = "integer"\norigin = "guess"', 1), "utf-8")
@@ -99,7 +96,7 @@ def test_guesses_are_confirmed_by_the_advised_command(folder: Path, run: Run) ->
     assert run(*words).code == 0
 
 
-def test_an_account_is_named_by_the_advised_command(folder: Path, run: Run) -> None:
+def test_an_account_is_named_by_the_advised_command(folder, run):
     assert run(*sanitize("a.csv")).code == 0
     plan = (folder / "plan.toml").read_text("utf-8")
     (folder / "plan.toml").write_text('account = "town of Graz"\n' + plan, "utf-8")
@@ -111,7 +108,7 @@ def test_an_account_is_named_by_the_advised_command(folder: Path, run: Run) -> N
     assert run(*sanitize("b.csv")).code == 0
 
 
-def test_a_filter_is_made_possible_by_the_advised_command(folder: Path, run: Run) -> None:
+def test_a_filter_is_made_possible_by_the_advised_command(folder, run):
     count = ["ledger", "count", NAMED, "--by", "renyi-filter", *LEDGERS]
     assert run("ledger", "cap", NAMED, "--epsilon", "3", *LEDGERS).code == 0
     refused = run(*count)
@@ -120,7 +117,7 @@ def test_a_filter_is_made_possible_by_the_advised_command(folder: Path, run: Run
     assert run(*count).code == 0
 
 
-def test_an_older_ledger_is_accepted_by_the_advised_command(folder: Path, run: Run) -> None:
+def test_an_older_ledger_is_accepted_by_the_advised_command(folder, run):
     assert run("ledger", "cap", NAMED, "--epsilon", "9", *LEDGERS).code == 0
     older = (folder / LEDGERS[1]).read_bytes()
     assert run(*sanitize("a.csv")).code == 0
@@ -131,7 +128,7 @@ def test_an_older_ledger_is_accepted_by_the_advised_command(folder: Path, run: R
     assert run(*sanitize("b.csv")).code == 0
 
 
-def test_an_output_is_replaced_as_the_refusal_says(folder: Path, run: Run) -> None:
+def test_an_output_is_replaced_as_the_refusal_says(folder, run):
     assert run("ledger", "cap", NAMED, "--epsilon", "9", *LEDGERS).code == 0
     assert run(*sanitize("a.csv")).code == 0
     refused = run(*sanitize("a.csv"))
@@ -142,7 +139,7 @@ def test_an_output_is_replaced_as_the_refusal_says(folder: Path, run: Run) -> No
     assert "charged again" in again.err
 
 
-def test_documents_are_made_later_by_the_hint(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_are_made_later_by_the_hint(folder, run, monkeypatch):
     from workbench.params import WorkbenchError
 
     def failed(*_: object, **__: object) -> None:
@@ -154,7 +151,7 @@ def test_documents_are_made_later_by_the_hint(folder: Path, run: Run, monkeypatc
     assert advised(refused) == ["certificate", "my release.csv", *LEDGERS]
 
 
-def test_a_file_that_is_called_as_a_placeholder_is_not_mistaken_for_one() -> None:
+def test_a_file_that_is_called_as_a_placeholder_is_not_mistaken_for_one():
     made = raise_cap("epsilon", epsilon=_decimal("6"), delta=_decimal("0")).repeating(["DATA"], ["--ledger", "DATA"])
     assert made.text == "raise the cap with `workbench ledger cap DATA --epsilon 6 --ledger DATA`"
     assert shown(["verify", ""]) == "`workbench verify ''`"
@@ -167,7 +164,7 @@ def _decimal(text: str):  # type: ignore[no-untyped-def]
     return Decimal(text)
 
 
-def test_the_next_step_after_a_plan_can_be_copied(folder: Path, run: Run) -> None:
+def test_the_next_step_after_a_plan_can_be_copied(folder, run):
     told = run("plan", NAMED, "--epsilon", "1", "-o", "a plan.toml", "--from-data")
     assert told.code == 0
     for line in told.out.splitlines():

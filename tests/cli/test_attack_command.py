@@ -1,7 +1,5 @@
 """``workbench attack`` on real releases: keys of the contract, the bound of the certificate, the note in the ledger."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -27,7 +25,7 @@ KEYS = {"risk", "low", "high", "main", "naive", "control", "allowed"}
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     for name in ("people", "others"):
@@ -55,7 +53,7 @@ def released(run: Run, *, keep: str = "") -> None:
 
 
 @pytest.mark.parametrize("name", ["singling-out", "linkability", "inference", "reconstruction"])
-def test_every_attack_has_the_keys_and_the_bound_of_the_certificate(run: Run, name: str) -> None:
+def test_every_attack_has_the_keys_and_the_bound_of_the_certificate(run, name):
     released(run)
     more = ("--counts", "60") if name == "reconstruction" else ()
     words = shlex.split("out.csv --original people.csv --control others.csv --attacks 60 --ledger l.sqlite")
@@ -70,7 +68,7 @@ def test_every_attack_has_the_keys_and_the_bound_of_the_certificate(run: Run, na
         assert "attack" in {one.study for one in ledger.figures()}
 
 
-def test_a_central_release_is_bounded_by_its_replace_one_figures(run: Run) -> None:
+def test_a_central_release_is_bounded_by_its_replace_one_figures(run):
     released(run)
     asked = ("--plan", "plan.toml", "--epsilon", "0.5", "-o", "syn.csv", "--ledger", "m.sqlite")
     run("synthesize", "people.csv", *asked)
@@ -80,7 +78,7 @@ def test_a_central_release_is_bounded_by_its_replace_one_figures(run: Run) -> No
     assert found["allowed"] == pytest.approx(most(found["rates"]["control"]["high"], 1.0))
 
 
-def test_columns_that_are_kept_a_changed_file_and_no_certificate_have_no_bound(run: Run) -> None:
+def test_columns_that_are_kept_a_changed_file_and_no_certificate_have_no_bound(run):
     released(run, keep="a")
     words = ("--original", "people.csv", "--control", "others.csv", "--ledger", "l.sqlite")
     kept = run("attack", "inference", "out.csv", *words)
@@ -95,7 +93,7 @@ def test_columns_that_are_kept_a_changed_file_and_no_certificate_have_no_bound(r
     assert copied["low"] > 0.3
 
 
-def test_people_are_looked_up_by_what_is_known(run: Run) -> None:
+def test_people_are_looked_up_by_what_is_known(run):
     found = run("attack", "link", "people.csv", "--known", "people.csv", "--on", "a,b,c", "--ledger", "l.sqlite")
     frame = pl.read_csv("people.csv")
     with Ledger.read(Path("l.sqlite")) as book:
@@ -104,7 +102,7 @@ def test_people_are_looked_up_by_what_is_known(run: Run) -> None:
     assert found["reidentified_fraction"] == pytest.approx(alone / 300)
 
 
-def test_rows_that_no_certificate_shows_to_be_released_are_noted(run: Run) -> None:
+def test_rows_that_no_certificate_shows_to_be_released_are_noted(run):
     pl.DataFrame({"a": [1], "x": ["?"]}).write_csv("one.csv")  # what is looked up is not of the table at all
     run("attack", "link", "people.csv", "--known", "one.csv", "--on", "a", "--ledger", "l.sqlite")
     with Ledger.read(Path("l.sqlite")) as book:
@@ -115,12 +113,12 @@ def test_rows_that_no_certificate_shows_to_be_released_are_noted(run: Run) -> No
         assert len({one.dataset for one in book.figures()}) == 1
 
 
-def test_a_seed_repeats_an_attack(run: Run) -> None:
+def test_a_seed_repeats_an_attack(run):
     words = shlex.split("people.csv --original people.csv --attacks 40 --ledger l.sqlite --mode multivariate")
     assert run("attack", "singling-out", *words, "--seed", "5") == run("attack", "singling-out", *words, "--seed", "5")
 
 
-def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
+def test_what_is_missing_or_unknown_is_bad_usage(run):
     run("attack", "inference", "people.csv", "--ledger", "l.sqlite", code=2)
     run(
         "attack", "inference", "people.csv", "--original", "people.csv", "--secret", "z", "--ledger", "l.sqlite", code=2
@@ -134,8 +132,6 @@ def test_what_is_missing_or_unknown_is_bad_usage(run: Run) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Toy(Parameters):
-    """What a toy attack can be asked."""
-
     tosses: int = integer(default=7, at_least=1, upto=9, help="how often a coin is thrown")
 
 
@@ -144,7 +140,7 @@ def toy(subject: Subject, request: Toy, emit: object, cancel: object) -> Outcome
     return Outcome(attack="toy", main=main, naive=Rate.known(0.5), guarantee=subject.guarantee)
 
 
-def test_a_new_attack_is_one_entry_of_the_list(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_attack_is_one_entry_of_the_list(run, monkeypatch):
     made = Attack("toy", "Toy", "t", module=__name__)
     monkeypatch.setattr(f"{__name__}.run", toy)
     monkeypatch.setattr(attacks, "ATTACKS", (*attacks.ATTACKS, made))
@@ -152,7 +148,7 @@ def test_a_new_attack_is_one_entry_of_the_list(run: Run, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_statistics_at_epsilon_1_hide_a_bit_that_exact_ones_give_back(run: Run) -> None:
+def test_statistics_at_epsilon_1_hide_a_bit_that_exact_ones_give_back(run):
     """200 people whose bit was thrown, 24 columns that are known, and the histogram of the bit by each pair of them."""
     rng = np.random.default_rng(9)
     known = [f"q{i}" for i in range(24)]
@@ -184,7 +180,7 @@ def test_statistics_at_epsilon_1_hide_a_bit_that_exact_ones_give_back(run: Run) 
 
 
 @pytest.mark.parametrize("separator", ["\t", ";"])
-def test_a_release_that_is_written_as_its_table_was_is_attacked(run: Run, separator: str) -> None:
+def test_a_release_that_is_written_as_its_table_was_is_attacked(run, separator):
     pl.read_csv("people.csv").write_csv("people.csv", separator=separator)
     released(run)
     assert Path("out.csv").read_text("utf-8").startswith(f"a{separator}b{separator}c")

@@ -1,12 +1,9 @@
 """``workbench attack membership``, ``inversion`` and ``closest``: from a released model or table to what is printed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import Run
 
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk.membership import GUESSES
@@ -34,7 +31,7 @@ PEOPLE = ("--members", "members.csv", "--nonmembers", "others.csv")
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+def made(tmp_path, monkeypatch, run):
     """Members, others, and a model of the members."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -51,7 +48,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
     return tmp_path
 
 
-def test_membership_says_what_the_contract_names_and_the_ledger_notes_it(made: Path, run: Run) -> None:
+def test_membership_says_what_the_contract_names_and_the_ledger_notes_it(made, run):
     attack = ("attack", "membership", "--model", "model", *PEOPLE, "--ledger", "l.sqlite")
     told = run(*attack, "--json").done
     assert 0.3 < told["auc"] < 0.7
@@ -70,7 +67,7 @@ def test_membership_says_what_the_contract_names_and_the_ledger_notes_it(made: P
         assert [shown.study for shown in ledger.figures()] == ["attack", "attack"]  # members and others
 
 
-def test_inversion_and_distance(made: Path, run: Run) -> None:
+def test_inversion_and_distance(made, run):
     told = run("attack", "inversion", "--model", "model", *PEOPLE, "--secret", "town", "--ledger", "l.sqlite", "--json")
     assert told.done["secret"] == "town"
     assert told.done["control"] is not None
@@ -81,16 +78,14 @@ def test_inversion_and_distance(made: Path, run: Run) -> None:
     assert copy["allowed"] is None
 
 
-def test_what_is_missing_or_does_not_fit_is_one_sentence(made: Path, run: Run) -> None:
+def test_what_is_missing_or_does_not_fit_is_one_sentence(made, run):
     assert "--nonmembers" in run("attack", "membership", "--model", "model", "--members", "members.csv").error()
     Path("few.csv").write_text("\n".join(Path("others.csv").read_text().splitlines()[:15]) + "\n")
     few = ("--members", "members.csv", "--nonmembers", "few.csv", "--ledger", "l.sqlite")
     assert "14 rows with a class" in run("attack", "membership", "--model", "model", *few).refused()
 
 
-def test_a_network_that_was_trained_on_images_is_attacked_with_images(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_a_network_that_was_trained_on_images_is_attacked_with_images(tmp_path, monkeypatch, run):
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -1,13 +1,10 @@
 """``workbench audit``: the verdict with its confidence and its power."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from command_cases import Run
 
 from workbench.cli.audit import COMMAND
 from workbench.privacy import audit
@@ -15,7 +12,7 @@ from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import Mechanism
 
 
-def test_a_right_mechanism_is_not_refuted_and_the_power_is_told(run: Run) -> None:
+def test_a_right_mechanism_is_not_refuted_and_the_power_is_told(run):
     answer = run("audit", "warner", "--epsilon", "1", "--samples", "200000", "--seed", "1", "--json")
     assert answer.code == 0
     told = answer.json
@@ -29,13 +26,13 @@ def test_a_right_mechanism_is_not_refuted_and_the_power_is_told(run: Run) -> Non
     assert "this audit would have found it in at least 95% of runs" in text
 
 
-def test_too_few_samples_are_said_to_prove_nothing(run: Run) -> None:
+def test_too_few_samples_are_said_to_prove_nothing(run):
     words = ["audit", "grr", "--epsilon", "20", "--domain", "a,b,c", "--samples", "1000"]
     assert run(*words, "--json").json["power"]["epsilon"] is None
     assert "draw more with --samples" in run(*words).out
 
 
-def test_a_fault_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_is_exit_code_5(run, monkeypatch):
     def planted(self: Mechanism, cells: Any, epsilon: float) -> MechanismTable:
         odds = math.exp(1.3)
         return MechanismTable(integer_rows(np.array([[odds, 1.0], [1.0, odds]])), claim=2.0)
@@ -56,11 +53,11 @@ def test_a_fault_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         (["grr", "--domain", ",".join(map(str, range(5000)))], "grr over 5000 values is not audited"),
     ],
 )
-def test_what_cannot_be_audited_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
+def test_what_cannot_be_audited_is_one_sentence(run, words, sentence):
     assert sentence in run("audit", *words, "--epsilon", "1").error()
 
 
-def test_the_private_step_is_audited_with_canaries(run: Run) -> None:
+def test_the_private_step_is_audited_with_canaries(run):
     pytest.importorskip("torch")
     words = ["audit", "dpsgd", "--epsilon", "3", "--clip", "4", "--canaries", "2000", "--seed", "1"]
     answer = run(*words, "--json")
@@ -72,7 +69,7 @@ def test_the_private_step_is_audited_with_canaries(run: Run) -> None:
     assert "not refuted: nothing that was seen contradicts epsilon = 2.99" in COMMAND.text(told)
 
 
-def test_a_step_with_too_little_noise_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_with_too_little_noise_is_exit_code_5(run, monkeypatch):
     pytest.importorskip("torch")
     from workbench.deep import private_step
     from workbench.deep.noise import GaussianNoise

@@ -1,7 +1,5 @@
 """``budget compose``, ``solve`` and the calculators, as a person and a program use them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -42,7 +40,7 @@ def written(folder: Path, text: str, name: str = "events.toml") -> str:
     return str(folder / name)
 
 
-def test_a_list_of_events_is_totalled_by_every_account(tmp_path: Path, run: Run) -> None:
+def test_a_list_of_events_is_totalled_by_every_account(tmp_path, run):
     found = asked(run, "compose", written(tmp_path, EVENTS))
     assert set(found["totals"]) == {"basic", "advanced", "optimal", "zcdp", "rdp-classic", "rdp", "pld"}
     assert found["totals"]["basic"] == pytest.approx(10.3)
@@ -54,7 +52,7 @@ def test_a_list_of_events_is_totalled_by_every_account(tmp_path: Path, run: Run)
     assert "needs a delta above that of the releases" in text
 
 
-def test_json_is_read_as_toml_is(tmp_path: Path, run: Run) -> None:
+def test_json_is_read_as_toml_is(tmp_path, run):
     plain = {"delta": 1e-5, "event": [{"kind": "gaussian", "sigma": 6, "sensitivity": 2, "rows_per_person": 2}]}
     found = asked(run, "compose", written(tmp_path, json.dumps(plain), "events.json"))
     alone = asked(run, "compose", written(tmp_path, 'event = [{kind = "gaussian", sigma = 1.5}]'), "--delta", "1e-5")
@@ -80,13 +78,11 @@ def test_json_is_read_as_toml_is(tmp_path: Path, run: Run) -> None:
         ("[[event", "not TOML"),
     ],
 )
-def test_a_list_that_cannot_be_totalled_is_refused_in_one_sentence(
-    tmp_path: Path, run: Run, text: str, said: str
-) -> None:
+def test_a_list_that_cannot_be_totalled_is_refused_in_one_sentence(tmp_path, run, text, said):
     assert said in run("budget", "compose", written(tmp_path, text)).error()
 
 
-def test_an_event_survives_being_written_down() -> None:
+def test_an_event_survives_being_written_down():
     plain = [
         {"kind": "pure", "epsilon": "0.1", "times": 3, "label": "counts"},
         {"kind": "approximate", "epsilon": "0.1", "delta": "1E-7"},
@@ -104,7 +100,7 @@ def test_an_event_survives_being_written_down() -> None:
         from_plain(deep)
 
 
-def test_the_open_figure_of_a_run_is_found(run: Run) -> None:
+def test_the_open_figure_of_a_run_is_found(run):
     given = ("--rows", "6000", "--delta", "1e-5", "--batch", "60", "--accountant", "rdp")
     found = asked(run, "solve", *given, "--epsilon", "2", "--epochs", "5")
     assert found["solved"] == "noise"
@@ -114,7 +110,7 @@ def test_the_open_figure_of_a_run_is_found(run: Run) -> None:
     assert run("budget", "solve", *given, "--noise", "1", "--epochs", "5").shown.startswith("epsilon at most ")
 
 
-def test_the_calculators_give_the_golden_figures(golden_entries: list[dict[str, Any]], run: Run) -> None:
+def test_the_calculators_give_the_golden_figures(golden_entries, run):
     keys = {
         "staircase_gamma_L1": "gamma_absolute",
         "staircase_gamma_L2": "gamma_variance",
@@ -141,14 +137,14 @@ def test_the_calculators_give_the_golden_figures(golden_entries: list[dict[str, 
     assert seen == {*keys, "grr_p", "grr_nvar_f0", "laplace_var_range2", "group_privacy_eps"}
 
 
-def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_reports(run: Run) -> None:
+def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_reports(run):
     few, many = (asked(run, "shuffle", "--epsilon", "1", "--delta", "1e-6", "--rows", rows) for rows in ("10", "10000"))
     assert few["closed_form"] is None
     assert many["epsilon"] < 0.1 < few["epsilon"] <= 1
     assert many["epsilon"] <= many["closed_form"]
 
 
-def test_the_curves_of_a_run_are_a_csv_file(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_curves_of_a_run_are_a_csv_file(tmp_path, run, monkeypatch):
     monkeypatch.setattr(run_curves, "POINTS", 3)
     monkeypatch.setattr(run_curves, "HEAT_POINTS", 2)
     given = shlex.split("--rows 600 --batch 60 --noise 2 --epochs 2 --delta 1e-4 --accountant rdp")
@@ -174,9 +170,7 @@ MNIST = ["--rows", "60000", "--batch", "64", "--noise", "1", "--epochs", "15", "
     ("accountant", "epsilon", "order", "tolerance"),
     [("rdp-classic", 1.1663206747, 13, 1e-4), ("rdp", 0.8725321872, 13, 1e-3), ("pld", 0.6110918558, None, 2e-3)],
 )
-def test_the_published_run_costs_what_is_published(
-    run: Run, accountant: str, epsilon: float, order: float | None, tolerance: float
-) -> None:
+def test_the_published_run_costs_what_is_published(run, accountant, epsilon, order, tolerance):
     result = run("budget", "dpsgd", *MNIST, "--accountant", accountant, "--json").done
     assert result["epsilon"] == pytest.approx(epsilon, abs=tolerance)
     assert result["epsilon"] >= epsilon - 1e-9
@@ -186,20 +180,20 @@ def test_the_published_run_costs_what_is_published(
     assert result["replace_one"]["epsilon"] == 2 * result["epsilon"]
 
 
-def test_pld_is_the_default_and_the_text_rounds_up(run: Run) -> None:
+def test_pld_is_the_default_and_the_text_rounds_up(run):
     result = run("budget", "dpsgd", *MNIST, "--json").done
     assert result["accountant"] == "pld"
     shown = float(run("budget", "dpsgd", *MNIST).shown.split()[3])
     assert result["epsilon"] <= shown < result["epsilon"] + 1e-4
 
 
-def test_gaussian_gives_the_analytic_sigma(run: Run) -> None:
+def test_gaussian_gives_the_analytic_sigma(run):
     result = run("budget", "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1", "--json").done
     assert result["sigma"] == pytest.approx(3.730631634815942, abs=1e-7)
     assert "too small" in run("budget", "gaussian", "--epsilon", "10", "--delta", "1e-5", "--sensitivity", "1").shown
 
 
-def test_belief_gives_both_bounds_and_the_note(run: Run) -> None:
+def test_belief_gives_both_bounds_and_the_note(run):
     result = run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1", "--json").done
     assert result["high"] == pytest.approx(0.15482810, abs=1e-8)
     assert result["low"] == pytest.approx(0.06313733, abs=1e-8)
@@ -228,11 +222,11 @@ def test_belief_gives_both_bounds_and_the_note(run: Run) -> None:
         ([], "dpsgd|gaussian|belief"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_exit_2(run: Run, words: list[str], said: str) -> None:
+def test_bad_usage_is_one_sentence_and_exit_2(run, words, said):
     assert said in run("budget", *words).error()
 
 
-def test_shuffling_can_be_simulated_beside_its_bound(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shuffling_can_be_simulated_beside_its_bound(run, monkeypatch):
     monkeypatch.setattr("workbench.studies.shuffled.COLLECTIONS", 50_000)
     words = ["budget", "shuffle", "--epsilon", "3", "--rows", "1000", "--delta", "1e-6", "--simulate"]
     result = run(*words, "--values", "3", "--repeats", "50", "--json").done
@@ -247,14 +241,14 @@ def test_shuffling_can_be_simulated_beside_its_bound(run: Run, monkeypatch: pyte
 # -- What the command says of an ε is what the sections say, for a whole person ---------------------------------------
 
 
-def test_epsilon_is_explained_for_a_person_with_several_rows(run: Run) -> None:
+def test_epsilon_is_explained_for_a_person_with_several_rows(run):
     told = run("explain", "--epsilon", "0.5", "--delta", "1e-6", "--rows-per-person", "3", "--json").json
     assert (told["epsilon"], told["delta"]) == group(0.5, 1e-6, 3)
     assert [s["title"] for s in told["sections"]] == [s.title for s in sections(1.5, told["delta"])]
     assert [s["text"] for s in told["sections"]] == [list(s.text) for s in sections(1.5, told["delta"])]
 
 
-def test_three_answers_lead_to_a_range_with_reasons_and_sources(run: Run) -> None:
+def test_three_answers_lead_to_a_range_with_reasons_and_sources(run):
     words = ["explain", "--reader", "contract", "--knowledge", "some", "--purpose", "model"]
     told = run(*words, "--json").json["advice"]
     assert (told["low"], told["high"]) == (0.5, 3.0)
@@ -277,7 +271,7 @@ def caps(run: Run) -> tuple[float | None, float | None]:
     return account["cap_epsilon"], account["cap_delta"]
 
 
-def test_the_cap_of_delta_can_be_set_alone_and_that_of_epsilon_stays(folder: Path, run: Run) -> None:
+def test_the_cap_of_delta_can_be_set_alone_and_that_of_epsilon_stays(folder, run):
     assert run(*CAP, "--epsilon", "4.5").code == 0
     assert run(*CAP, "--delta", "1e-5").code == 0
     assert caps(run) == (4.5, 1e-5)
@@ -286,14 +280,12 @@ def test_the_cap_of_delta_can_be_set_alone_and_that_of_epsilon_stays(folder: Pat
     assert caps(run) == (6.0, 2e-5)
 
 
-def test_a_cap_of_delta_alone_is_refused_where_none_of_epsilon_stands_and_nothing_is_recorded(
-    folder: Path, run: Run
-) -> None:
+def test_a_cap_of_delta_alone_is_refused_where_none_of_epsilon_stands_and_nothing_is_recorded(folder, run):
     said = run(*CAP, "--delta", "1e-5").error()
     assert "there is no cap of epsilon yet that could stay as it is (--delta); give --epsilon as well" in said
     with Ledger.open(folder / "l.sqlite") as ledger:
         assert list(ledger.entries()) == []
 
 
-def test_a_cap_without_a_number_is_refused(folder: Path, run: Run) -> None:
+def test_a_cap_without_a_number_is_refused(folder, run):
     assert "no cap is named (ledger cap); give --epsilon, --delta or both" in run(*CAP).error()

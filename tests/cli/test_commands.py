@@ -5,11 +5,10 @@ import math
 import sqlite3
 import sys
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import PLAN, Run, names, sanitize
+from command_cases import PLAN, names, sanitize
 
 from workbench.paths import user_data
 from workbench.privacy.local.mechanisms import MECHANISMS
@@ -23,7 +22,7 @@ SANITIZE = [*sanitize(), "--replace"]
 # -- plan -------------------------------------------------------------------------------------------------------------
 
 
-def test_plan_leaves_what_nobody_declared_open(folder: Path, run: Run) -> None:
+def test_plan_leaves_what_nobody_declared_open(folder, run):
     answer = run("plan", "people.csv", "--epsilon", "0.1", "-o", "new.toml", "--json")
     assert (answer.code, answer.err) == (0, "")
     assert answer.json["plan"] == "new.toml"
@@ -38,7 +37,7 @@ def test_plan_leaves_what_nobody_declared_open(folder: Path, run: Run) -> None:
     assert 'still "?": lower of age' in run("forecast", "--plan", "new.toml").error()
 
 
-def test_plan_from_data_says_so_in_the_plan_and_in_every_certificate(folder: Path, run: Run) -> None:
+def test_plan_from_data_says_so_in_the_plan_and_in_every_certificate(folder, run):
     answer = run("plan", "people.csv", "--epsilon", "2", "--from-data", "-o", "new.toml", "--json")
     assert answer.json["unfilled"] == []
     assert answer.err.startswith("warning: ")
@@ -54,7 +53,7 @@ def test_plan_from_data_says_so_in_the_plan_and_in_every_certificate(folder: Pat
     assert run("forecast", "--plan", "new.toml", "--json").json["outside_guarantee"] == certificate["outside_guarantee"]
 
 
-def test_plan_takes_a_target_a_mechanism_and_columns_to_drop(folder: Path, run: Run) -> None:
+def test_plan_takes_a_target_a_mechanism_and_columns_to_drop(folder, run):
     words = ["plan", "sample:people", "--epsilon", "3", "-o", "new.toml"]
     answer = run(*words, "--target", "label", "--mechanism", "staircase", "--drop", "zip", "--drop", "sex", "--json")
     assert answer.json["unfilled"] == []
@@ -69,7 +68,7 @@ def test_plan_takes_a_target_a_mechanism_and_columns_to_drop(folder: Path, run: 
 # -- forecast ---------------------------------------------------------------------------------------------------------
 
 
-def test_forecast_gives_every_columns_share_exact_epsilon_error_and_advice(folder: Path, run: Run) -> None:
+def test_forecast_gives_every_columns_share_exact_epsilon_error_and_advice(folder, run):
     answer = run("forecast", "--plan", "plan.toml", "--rows", "1000", "--json")
     assert (answer.code, answer.err) == (0, "")
     told = answer.json
@@ -89,13 +88,13 @@ def test_forecast_gives_every_columns_share_exact_epsilon_error_and_advice(folde
     assert names(folder) == {"plan.toml"}
 
 
-def test_forecast_charges_every_row_of_a_person(folder: Path, run: Run) -> None:
+def test_forecast_charges_every_row_of_a_person(folder, run):
     (folder / "plan.toml").write_text("rows_per_person = 4\n" + PLAN, "utf-8")
     told = run("forecast", "--plan", "plan.toml", "--json").json
     assert (told["epsilon_total"], told["epsilon_row"]) == (12.0, 3.0)
 
 
-def test_forecast_warns_of_a_mechanism_that_is_no_better_than_a_constant(folder: Path, run: Run) -> None:
+def test_forecast_warns_of_a_mechanism_that_is_no_better_than_a_constant(folder, run):
     near = PLAN.replace("3.0", "0.01").replace("upper = 120", 'upper = 120\npurpose = "values"')
     (folder / "plan.toml").write_text(near, "utf-8")
     told = run("forecast", "--plan", "plan.toml").out
@@ -106,7 +105,7 @@ def test_forecast_warns_of_a_mechanism_that_is_no_better_than_a_constant(folder:
 
 
 @pytest.mark.parametrize("name", [m.name for m in MECHANISMS])
-def test_mechanism_saves_the_table_whose_facts_it_tells(folder: Path, run: Run, name: str) -> None:
+def test_mechanism_saves_the_table_whose_facts_it_tells(folder, run, name):
     cells = ["--domain", "yes,no"] if name in ("warner", "grr") else ["--lower", "-1", "--upper", "1", "--cells", "21"]
     answer = run("mechanism", name, "--epsilon", "1", *cells, "--table", "table.npy", "--json")
     assert (answer.code, answer.err) == (0, "")
@@ -128,12 +127,12 @@ def test_mechanism_saves_the_table_whose_facts_it_tells(folder: Path, run: Run, 
     assert names(folder) == {"people.csv", "plan.toml", "table.npy"}
 
 
-def test_warner_tells_the_truth_three_times_in_four_at_ln_3(folder: Path, run: Run) -> None:
+def test_warner_tells_the_truth_three_times_in_four_at_ln_3(folder, run):
     assert run("mechanism", "warner", "--epsilon", str(math.log(3)), "--domain", "a,b", "--table", "t.npy").code == 0
     assert np.load(folder / "t.npy") == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]), abs=1e-12)
 
 
-def test_mechanism_takes_negative_bounds_however_they_are_written(run: Run) -> None:
+def test_mechanism_takes_negative_bounds_however_they_are_written(run):
     for lower in ("-1e3", "-1000", "-1000.0", "-.1e4"):
         words = ["mechanism", "grr", "--epsilon", "1", "--lower", lower, "--upper", "-.5", "--cells", "3", "--json"]
         assert run(*words).json["cells"] == 3
@@ -142,7 +141,7 @@ def test_mechanism_takes_negative_bounds_however_they_are_written(run: Run) -> N
 # -- sanitize ---------------------------------------------------------------------------------------------------------
 
 
-def test_sanitize_charges_writes_and_certifies(folder: Path, run: Run) -> None:
+def test_sanitize_charges_writes_and_certifies(folder, run):
     answer = run(*SANITIZE, "--json")
     assert (answer.code, answer.err) == (0, "")
     told = answer.json
@@ -158,7 +157,7 @@ def test_sanitize_charges_writes_and_certifies(folder: Path, run: Run) -> None:
     assert len((folder / "out.csv").read_text("utf-8").splitlines()) == 21
 
 
-def test_sanitize_uses_the_ledger_in_the_users_folder_unless_told(folder: Path, run: Run) -> None:
+def test_sanitize_uses_the_ledger_in_the_users_folder_unless_told(folder, run):
     words = [*SANITIZE[:6], "--replace"]
     assert run(*words).code == 0
     ledger = user_data() / "ledger.sqlite"
@@ -168,7 +167,7 @@ def test_sanitize_uses_the_ledger_in_the_users_folder_unless_told(folder: Path, 
     assert "costs epsilon = 3 but only 0 remain" in run(*words).error(3)
 
 
-def test_sanitize_warns_of_what_its_epsilon_does_not_cover(folder: Path, run: Run) -> None:
+def test_sanitize_warns_of_what_its_epsilon_does_not_cover(folder, run):
     (folder / "plan.toml").write_text(
         'epsilon = 1.0\nkeep_order = true\n[[column]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 120\n'
         '[[column]]\nname = "city"\naction = "keep"\n',
@@ -192,7 +191,7 @@ def test_sanitize_warns_of_what_its_epsilon_does_not_cover(folder: Path, run: Ru
         ('age,city\n"31,0",Graz\n47,Linz\n', ["--decimal", ","]),
     ],
 )
-def test_sanitize_reads_every_dialect(folder: Path, run: Run, text: str, options: list[str]) -> None:
+def test_sanitize_reads_every_dialect(folder, run, text, options):
     (folder / "people.csv").write_bytes(text.encode("utf-16" if "|" in text else "utf-8"))
     if "no" in options:
         plan = (folder / "plan.toml").read_text("utf-8")
@@ -202,7 +201,7 @@ def test_sanitize_reads_every_dialect(folder: Path, run: Run, text: str, options
     assert run("verify", "out.csv").code == 0
 
 
-def test_sanitize_takes_a_table_of_one_column_by_its_plan(folder: Path, run: Run) -> None:
+def test_sanitize_takes_a_table_of_one_column_by_its_plan(folder, run):
     """A first row that holds the plan's names is the header, and one column needs no delimiter."""
     (folder / "people.csv").write_text("city\nGraz\nLinz\nWien\n", "utf-8")
     (folder / "plan.toml").write_text(
@@ -213,7 +212,7 @@ def test_sanitize_takes_a_table_of_one_column_by_its_plan(folder: Path, run: Run
 
 
 @pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
-def test_sanitize_verify_and_estimate_agree_for_every_format(folder: Path, run: Run, output: str) -> None:
+def test_sanitize_verify_and_estimate_agree_for_every_format(folder, run, output):
     assert run(*sanitize(output=output)).code == 0
     said = {"ok": True, "problems": [], "not_checked": [], "cannot_know": CANNOT_KNOW}
     assert run("verify", output, "--json").json == said
@@ -225,7 +224,7 @@ def test_sanitize_verify_and_estimate_agree_for_every_format(folder: Path, run: 
 # -- verify -----------------------------------------------------------------------------------------------------------
 
 
-def test_verify_in_the_ledger_finds_what_the_certificate_alone_does_not(folder: Path, run: Run) -> None:
+def test_verify_in_the_ledger_finds_what_the_certificate_alone_does_not(folder, run):
     assert run(*SANITIZE).code == 0
     for name in ("out.csv", "out.csv.certificate.json"):
         (folder / name).rename(folder / f"kept-{name}")
@@ -243,7 +242,7 @@ def test_verify_in_the_ledger_finds_what_the_certificate_alone_does_not(folder: 
 # -- estimate ---------------------------------------------------------------------------------------------------------
 
 
-def test_estimate_tells_means_and_frequencies_with_their_intervals(folder: Path, run: Run) -> None:
+def test_estimate_tells_means_and_frequencies_with_their_intervals(folder, run):
     rows = ["31,Graz", "31,Graz", "47,Linz", "60,Wien"] * 5000
     (folder / "people.csv").write_text("\n".join(["age,city", *rows]) + "\n", "utf-8")
     (folder / "plan.toml").write_text(PLAN.replace("3.0", "6.0"), "utf-8")
@@ -270,9 +269,7 @@ def test_estimate_tells_means_and_frequencies_with_their_intervals(folder: Path,
 L = ("--ledger", "ledger.sqlite")
 
 
-def test_ledger_shows_every_release_with_its_present_status(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ledger_shows_every_release_with_its_present_status(folder, run, monkeypatch):
     shown = run("ledger", "show", "--json").json  # the usual ledger, which nobody has needed yet
     assert (shown["entries"], shown["caps"], shown["ok"]) == ([], {}, True)
     assert run(*SANITIZE).code == 0
@@ -297,7 +294,7 @@ def test_ledger_shows_every_release_with_its_present_status(
     assert all(e["release_id"] in text and e["status"] in text for e in shown["entries"])
 
 
-def test_ledger_show_names_each_account_after_its_table_with_what_is_spent_and_left(folder: Path, run: Run) -> None:
+def test_ledger_show_names_each_account_after_its_table_with_what_is_spent_and_left(folder, run):
     assert run(*SANITIZE).code == 0
     (folder / "other.csv").write_text("age,city\n" + "5,Wien\n" * 30, "utf-8")
     assert run("ledger", "cap", "people.csv", "--epsilon", "4.5", "--delta", "1e-5", *L).code == 0
@@ -317,13 +314,13 @@ def test_ledger_show_names_each_account_after_its_table_with_what_is_spent_and_l
 
 
 @pytest.mark.parametrize("action", ["show", "export", "verify"])
-def test_a_ledger_that_is_named_and_not_there_is_no_empty_one(folder: Path, run: Run, action: str) -> None:
+def test_a_ledger_that_is_named_and_not_there_is_no_empty_one(folder, run, action):
     said = run("ledger", action, "--ledger", "none.sqlite").error()
     assert said.startswith("there is no such file (none.sqlite)")
     assert not (folder / "none.sqlite").exists()
 
 
-def test_ledger_cap_sets_a_cap_that_holds_under_every_name_of_the_table(folder: Path, run: Run) -> None:
+def test_ledger_cap_sets_a_cap_that_holds_under_every_name_of_the_table(folder, run):
     told = run("ledger", "cap", "people.csv", "--epsilon", "4.5", "--delta", "1e-5", *L, "--json").json
     (dataset,) = told["caps"]
     assert told["caps"][dataset] == 4.5
@@ -337,7 +334,7 @@ def test_ledger_cap_sets_a_cap_that_holds_under_every_name_of_the_table(folder: 
     assert "account" not in json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
 
 
-def test_ledger_version_lets_a_newer_table_share_the_account(folder: Path, run: Run) -> None:
+def test_ledger_version_lets_a_newer_table_share_the_account(folder, run):
     assert run(*SANITIZE).code == 0
     (folder / "new.csv").write_text((folder / "people.csv").read_text("utf-8") + "5,Wien\n", "utf-8")
     told = run("ledger", "version", "new.csv", "--of", "people.csv", *L, "--json").json
@@ -345,7 +342,7 @@ def test_ledger_version_lets_a_newer_table_share_the_account(folder: Path, run: 
     assert "only 0 remain" in run(*sanitize(data="new.csv"), "--replace").error(3)
 
 
-def test_ledger_version_reads_both_tables_as_it_is_told(folder: Path, run: Run) -> None:
+def test_ledger_version_reads_both_tables_as_it_is_told(folder, run):
     """Both without a header, which no guess could tell."""
     for name, more in (("people.csv", ""), ("new.csv", "age,city\n")):
         (folder / name).write_text("age,city\nage,city\n" + more, "utf-8")
@@ -354,7 +351,7 @@ def test_ledger_version_reads_both_tables_as_it_is_told(folder: Path, run: Run) 
     assert run("ledger", "version", "new.csv", "--of", "people.csv", *no, *L, "--json").json["cap_epsilon"] == 1.0
 
 
-def test_ledger_verify_checks_the_chain(folder: Path, run: Run) -> None:
+def test_ledger_verify_checks_the_chain(folder, run):
     assert run(*SANITIZE).code == 0
     assert run("ledger", "verify", *L, "--json").json["ok"] is True
     connection = sqlite3.connect(folder / "ledger.sqlite")
@@ -370,7 +367,7 @@ def test_ledger_verify_checks_the_chain(folder: Path, run: Run) -> None:
     assert "the ledger is not as it was written: entry 2" in run(*SANITIZE).error(5)
 
 
-def test_ledger_verify_of_a_damaged_file_finds_a_fault(folder: Path, run: Run) -> None:
+def test_ledger_verify_of_a_damaged_file_finds_a_fault(folder, run):
     assert run(*SANITIZE).code == 0
     data = bytearray((folder / "ledger.sqlite").read_bytes())
     data[4096:] = b"\xff" * (len(data) - 4096)
@@ -380,7 +377,7 @@ def test_ledger_verify_of_a_damaged_file_finds_a_fault(folder: Path, run: Run) -
     assert run(*SANITIZE).code == 5
 
 
-def test_ledger_export_holds_every_entry_and_never_the_key(folder: Path, run: Run) -> None:
+def test_ledger_export_holds_every_entry_and_never_the_key(folder, run):
     assert run(*SANITIZE).code == 0
     printed = json.loads(run("ledger", "export", *L).out)
     assert [e["kind"] for e in printed["chain"]] == ["mark", "cap", "reserve", "charge", "certify"]
@@ -394,5 +391,5 @@ def test_ledger_export_holds_every_entry_and_never_the_key(folder: Path, run: Ru
 
 
 @pytest.mark.parametrize("words", [["ledger", "--json", "show"], ["ledger", "show", "--json"]])
-def test_json_may_stand_on_either_side_of_a_ledger_action(folder: Path, run: Run, words: list[str]) -> None:
+def test_json_may_stand_on_either_side_of_a_ledger_action(folder, run, words):
     assert run(*words).json["ok"] is True

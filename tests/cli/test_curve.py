@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import Run
 
 from workbench.cli import main
 from workbench.paths import user_data
@@ -37,7 +36,7 @@ mechanism = "grr"
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
+def made(tmp_path):
     generator = np.random.default_rng(3)
     kinds = generator.integers(0, 2, 120)
     rows = [
@@ -62,7 +61,7 @@ def unfinished() -> list[Path]:
     return list((user_data() / "unfinished").glob("*"))
 
 
-def test_the_corrected_table_stands_in_csv_text_and_plot(made: Path, run: Run) -> None:
+def test_the_corrected_table_stands_in_csv_text_and_plot(made, run):
     plot = made / "curve.svg"
     asked = ("--regimes", "sanitized:grr,corrected:grr,corrected:plan", "--epsilons", "3,300", "--repeats", "2")
     said = run(*words(made, *asked, "--jobs", "1", "--plot", str(plot))).shown
@@ -77,16 +76,16 @@ def test_the_corrected_table_stands_in_csv_text_and_plot(made: Path, run: Run) -
     assert plot.stat().st_size > 1000
 
 
-def test_a_model_without_a_corrected_form_says_so(made: Path, run: Run) -> None:
+def test_a_model_without_a_corrected_form_says_so(made, run):
     assert "knowing the public tables" in run(*words(made, "--regimes", "corrected:grr"), "--model", "kmeans").error()
     assert left(made) == []
 
 
-def test_help_names_the_corrected_table(run: Run) -> None:
+def test_help_names_the_corrected_table(run):
     assert "corrected:MECHANISM" in run("curve", "--help").shown
 
 
-def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_csv_and_plot_are_those_of_the_contract(made, capsys):
     plot = made / "curve.png"
     assert (
         main(words(made, "--epsilons", "0.5:50:3", "--repeats", "2", "--jobs", "1", "--plot", str(plot), "--json")) == 0
@@ -109,7 +108,7 @@ def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.
     assert unfinished() == []
 
 
-def test_text_names_the_table_as_private(made: Path, run: Run) -> None:
+def test_text_names_the_table_as_private(made, run):
     lines = run(
         *words(made, "--epsilons", "1,10", "--repeats", "1", "--jobs", "1", "--regimes", "none,private")
     ).shown.splitlines()
@@ -118,7 +117,7 @@ def test_text_names_the_table_as_private(made: Path, run: Run) -> None:
     assert lines[2].split()[0] == "1"
 
 
-def test_the_seed_and_nothing_else_decides_the_figures(made: Path) -> None:
+def test_the_seed_and_nothing_else_decides_the_figures(made):
     usual = ["--epsilons", "1", "--repeats", "2"]
     files = []
     for more in (["--jobs", "1"], ["--jobs", "2"], ["--jobs", "1", "--seed", "1"]):
@@ -149,9 +148,7 @@ def test_the_seed_and_nothing_else_decides_the_figures(made: Path) -> None:
         (["--bounds", "no-such-plan.toml"], "no-such-plan.toml"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(
-    made: Path, capsys: pytest.CaptureFixture[str], more: list[str], told: str
-) -> None:
+def test_bad_input_is_one_sentence_and_leaves_nothing(made, capsys, more, told):
     assert main(words(made, *more)) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -161,17 +158,17 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     assert left(made) == []
 
 
-def test_without_declared_bounds_nothing_starts(made: Path, run: Run) -> None:
+def test_without_declared_bounds_nothing_starts(made, run):
     assert "--bounds PLAN" in run(*words(made, bounds=False)).error()
 
 
-def test_the_table_is_never_the_output(made: Path, run: Run) -> None:
+def test_the_table_is_never_the_output(made, run):
     before = (made / "data.csv").read_bytes()
     assert "what the study is made from" in run(*words(made, "-o", str(made / "data.csv"))).error()
     assert (made / "data.csv").read_bytes() == before
 
 
-def test_a_stray_part_of_a_killed_run_is_removed(made: Path) -> None:
+def test_a_stray_part_of_a_killed_run_is_removed(made):
     (made / "out.csv.0123abcd.tmp.part").write_text("half")
     assert main(words(made, "--epsilons", "1", "--repeats", "1", "--jobs", "1", "--json")) == 0
     assert left(made) == ["out.csv"]
@@ -204,7 +201,7 @@ def wait_for_fits(process: subprocess.Popen[str], count: int) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [pytest.param(signal.SIGINT, 4, marks=pytest.mark.slow), (signal.SIGKILL, -9)]
 )
-def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: int) -> None:
+def test_a_stopped_run_is_completed_by_the_next(made, number, code):
     import psutil
 
     long = ["--epsilons", "1", "--repeats", "400", "--regimes", "none,private"]
@@ -235,7 +232,7 @@ def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: i
     assert (made / "out.csv").read_bytes() == whole
 
 
-def test_workers_of_the_installed_program_start_light() -> None:
+def test_workers_of_the_installed_program_start_light():
     # A worker limits BLAS to one thread before numpy loads; the program's own start must not load it earlier.
     code = "import sys, workbench.cli; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
@@ -243,9 +240,7 @@ def test_workers_of_the_installed_program_start_light() -> None:
 
 
 @pytest.mark.slow
-def test_a_report_says_on_every_page_that_it_is_private(
-    made: Path, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_says_on_every_page_that_it_is_private(made, run, capsys):
     report = made / "report.pdf"
     usual = words(made, "--regimes", "none,private", "--epsilons", "1", "--repeats", "2", "--report", str(report))
     assert run(*usual, "--json").done["report"] == str(report)

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -24,15 +22,13 @@ LONG = ["--epsilons", "1", "--repeats", "400", "--regimes", "none,private"]
 
 
 @pytest.fixture
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory):
     with Cluster(tmp_path_factory.mktemp("cluster")) as started:
         started.add(2)
         yield started
 
 
-def test_the_file_is_that_of_a_local_run_though_a_worker_was_killed(
-    made: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_is_that_of_a_local_run_though_a_worker_was_killed(made, cluster, capsys):
     process = start(made, *LONG, "--scheduler", cluster.address, "--json")
     wait_for_fits(process, 5)
     cluster.kill_worker()
@@ -47,7 +43,7 @@ def test_the_file_is_that_of_a_local_run_though_a_worker_was_killed(
     assert (made / "out.csv").read_bytes() == there
 
 
-def test_a_stopped_run_leaves_nothing_and_is_completed_by_the_next(made: Path, cluster: Cluster) -> None:
+def test_a_stopped_run_leaves_nothing_and_is_completed_by_the_next(made, cluster):
     process = start(made, *LONG, "--scheduler", cluster.address)
     wait_for_fits(process, 5)
     os.kill(process.pid, signal.SIGINT)
@@ -65,7 +61,7 @@ def test_a_stopped_run_leaves_nothing_and_is_completed_by_the_next(made: Path, c
     assert left(made) == ["out.csv"]
 
 
-def test_a_killed_program_leaves_nothing_on_the_cluster(made: Path, cluster: Cluster) -> None:
+def test_a_killed_program_leaves_nothing_on_the_cluster(made, cluster):
     process = start(made, *LONG, "--scheduler", cluster.address)
     wait_for_fits(process, 5)
     process.kill()
@@ -73,7 +69,7 @@ def test_a_killed_program_leaves_nothing_on_the_cluster(made: Path, cluster: Clu
     until(lambda: cluster.kept() == (0, 0), "an empty cluster")
 
 
-def test_a_scheduler_that_is_not_there_leaves_nothing(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_that_is_not_there_leaves_nothing(made, capsys):
     assert main(words(made, "--scheduler", "tcp://127.0.0.1:1")) == 2
     said = capsys.readouterr()
     assert said.out == ""
@@ -84,7 +80,7 @@ def test_a_scheduler_that_is_not_there_leaves_nothing(made: Path, capsys: pytest
     assert left(made) == []
 
 
-def test_a_sweep_on_a_cluster_is_that_of_this_computer(folder: Path, cluster: Cluster) -> None:
+def test_a_sweep_on_a_cluster_is_that_of_this_computer(folder, cluster):
     found = []
     for name, where in (("here.csv", ["--jobs", "1"]), ("there.csv", ["--scheduler", cluster.address])):
         assert main(["grid", "sweep.toml", "-o", name, *where]) == 0

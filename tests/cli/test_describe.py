@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 from workbench.cli import main
 
 
-def test_json_has_the_keys_of_the_contract(tmp_path: Path, run: Run) -> None:
+def test_json_has_the_keys_of_the_contract(tmp_path, run):
     path = tmp_path / "t.csv"
     path.write_text("zip;age;note\n007;31;\n010;45;x\n")
     told = run("describe", str(path), "--json").done
@@ -24,7 +23,7 @@ def test_json_has_the_keys_of_the_contract(tmp_path: Path, run: Run) -> None:
     assert dialect == {"encoding": "utf-8", "delimiter": ";", "quote": '"', "header": True}
 
 
-def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, run: Run) -> None:
+def test_text_is_aligned_and_says_that_it_is_private(tmp_path, run):
     lines = run("describe", "sample:people").shown.splitlines()
     assert lines[0] == "sample:people: 2,000 rows, 7 columns"
     assert "private" in lines[-1]
@@ -33,7 +32,7 @@ def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, run: Run) -
     assert all(line[end - 1] == "0" for line in lines[3:10])
 
 
-def test_reading_options_win_over_the_guess(tmp_path: Path, run: Run) -> None:
+def test_reading_options_win_over_the_guess(tmp_path, run):
     path = tmp_path / "t.csv"
     path.write_bytes("Größe;Jahr\n'1,5';2019\n".encode("cp1252"))
     stated = {"--encoding": "cp1252", "--delimiter": ";", "--quote": "'", "--decimal": ",", "--header": "no"}
@@ -52,9 +51,7 @@ def test_reading_options_win_over_the_guess(tmp_path: Path, run: Run) -> None:
         (["."], "error: this is a folder, not a file (.); name a file in it"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_2(
-    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_is_one_line_and_exit_2(words, sentence, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["describe", *words]) == 2
     streams = capsys.readouterr()
@@ -63,7 +60,7 @@ def test_bad_input_is_one_line_and_exit_2(
     assert streams.err.count("\n") == 1
 
 
-def test_samples_are_listed(run: Run) -> None:
+def test_samples_are_listed(run):
     names = run("samples", "--json").done["samples"]
     assert names[:2] == ["people", "iris"]
     told = run("samples").shown
@@ -76,7 +73,7 @@ def legacy(tmp_path: Path) -> Path:
     return path
 
 
-def test_notes_of_guesses_reach_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_of_guesses_reach_a_pipe(tmp_path, capsys):
     path = legacy(tmp_path)
     told = "note: the file is not UTF-8; its encoding was guessed as cp1252"
     for words in (["describe", str(path)], ["plan", str(path), "--epsilon", "1", "-o", str(tmp_path / "plan.toml")]):
@@ -89,7 +86,7 @@ def test_notes_of_guesses_reach_a_pipe(tmp_path: Path, capsys: pytest.CaptureFix
                 assert isinstance(json.loads(streams.out), dict)
 
 
-def test_a_doubt_shows_the_same_cells_under_each_candidate(tmp_path: Path, run: Run) -> None:
+def test_a_doubt_shows_the_same_cells_under_each_candidate(tmp_path, run):
     path = legacy(tmp_path)
     encoding, quote = run("describe", str(path), "--json").done["doubts"]
     assert (encoding["about"], encoding["option"]) == ("encoding", "--encoding cp1252")
@@ -101,7 +98,7 @@ def test_a_doubt_shows_the_same_cells_under_each_candidate(tmp_path: Path, run: 
     assert any(line.endswith("'25 m²'   '30 €'") for line in lines)
 
 
-def test_no_option_and_no_doubt_is_told_of_a_plain_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_option_and_no_doubt_is_told_of_a_plain_table(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("id,age\n1,31\n2,45\n")
     assert main(["describe", str(path), "--json"]) == 0
@@ -109,7 +106,7 @@ def test_no_option_and_no_doubt_is_told_of_a_plain_table(tmp_path: Path, capsys:
     assert (json.loads(streams.out)["doubts"], streams.err) == ([], "")
 
 
-def test_a_flag_takes_no_value(tmp_path: Path, run: Run) -> None:
+def test_a_flag_takes_no_value(tmp_path, run):
     path = tmp_path / "t.csv"
     path.write_text("made by x\n# one\n1 , x\n2 , y\n")
     words = ["--trim", "--skip-lines", "1", "--comment", "#", "--names", "id, word", "--json"]

@@ -1,18 +1,15 @@
 """``workbench plan --dictionary`` and ``--export-dictionary``."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 HEAD = "name,role,kind,lower,upper,values"
 
 
 @pytest.fixture
-def folder(folder: Path) -> Path:
+def folder(folder):
     """A folder of its own to stand in, with the little table and no plan."""
     (folder / "plan.toml").unlink()
     return folder
@@ -26,7 +23,7 @@ def draft(*more: str) -> list[str]:
     return ["plan", "people.csv", "--epsilon", "3", *more, "-o", "plan.toml"]
 
 
-def test_a_dictionary_declares_and_nothing_is_left_to_confirm(folder: Path, run: Run) -> None:
+def test_a_dictionary_declares_and_nothing_is_left_to_confirm(folder, run):
     names = (folder / "people.csv").read_text("utf-8").splitlines()[0].split(",")
     facts = {"age": "age,,integer,0,120,", "city": "city,,category,,,Graz|Linz|Wien"}
     (folder / "d.csv").write_text("\n".join([HEAD, *(facts.get(n, f"{n},identifier,,,,") for n in names)]), "utf-8")
@@ -38,27 +35,27 @@ def test_a_dictionary_declares_and_nothing_is_left_to_confirm(folder: Path, run:
     assert run("sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "l.sqlite").code == 0
 
 
-def test_a_wrong_dictionary_writes_no_plan(folder: Path, run: Run) -> None:
+def test_a_wrong_dictionary_writes_no_plan(folder, run):
     (folder / "d.csv").write_text(f"{HEAD}\nage,,integer,0,120,\ncity,,town,,,\n", "utf-8")
     assert "row 3 (city), kind: 'town'" in run(*draft("--dictionary", "d.csv")).error()
     assert not (folder / "plan.toml").exists()
 
 
-def test_a_column_that_the_table_lacks_is_told_and_left_out(folder: Path, run: Run) -> None:
+def test_a_column_that_the_table_lacks_is_told_and_left_out(folder, run):
     (folder / "d.csv").write_text(f"{HEAD}\nage,,integer,0,120,\nheight,,real,0,3,\n", "utf-8")
     answer = run(*draft("--dictionary", "d.csv", "--json")).json
     assert "the table lacks 1 column of the data dictionary: height" in answer["notes"]
     assert "height" not in columns(folder / "plan.toml")
 
 
-def test_the_dictionary_and_the_option_name_one_target(folder: Path, run: Run) -> None:
+def test_the_dictionary_and_the_option_name_one_target(folder, run):
     (folder / "d.csv").write_text(f"{HEAD}\ncity,target,,,,\n", "utf-8")
     assert "calls 'city' the target" in run(*draft("--dictionary", "d.csv", "--target", "age")).error()
     assert run(*draft("--dictionary", "d.csv")).code == 0
     assert columns(folder / "plan.toml")["city"]["role"] == "target"
 
 
-def test_a_dictionary_goes_out_and_comes_back(folder: Path, run: Run) -> None:
+def test_a_dictionary_goes_out_and_comes_back(folder, run):
     (folder / "d.csv").write_text(f"{HEAD}\nage,sensitive,integer,0,120,\ncity,,category,,,Graz|Linz|Wien\n", "utf-8")
     assert run(*draft("--dictionary", "d.csv")).code == 0
     assert run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv").code == 0
@@ -67,7 +64,7 @@ def test_a_dictionary_goes_out_and_comes_back(folder: Path, run: Run) -> None:
     assert {"age,sensitive,integer,0,120,,refuse,", "city,,category,,,Graz|Linz|Wien,refuse,"} <= set(lines)
 
 
-def test_an_export_tells_what_it_leaves_out(folder: Path, run: Run) -> None:
+def test_an_export_tells_what_it_leaves_out(folder, run):
     assert run(*draft("--from-data")).code == 0
     answer = run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv", "--json").json
     assert "bounds of age" in answer["left_out"]
@@ -76,12 +73,12 @@ def test_an_export_tells_what_it_leaves_out(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("more", [["people.csv"], ["--epsilon", "1"], ["--dictionary", "d.csv"]])
-def test_an_export_takes_a_plan_alone(folder: Path, run: Run, more: list[str]) -> None:
+def test_an_export_takes_a_plan_alone(folder, run, more):
     said = run("plan", *more, "--export-dictionary", "plan.toml", "-o", "out.csv").error()
     assert "--export-dictionary reads a plan" in said
 
 
-def test_a_dictionary_goes_before_the_facts_of_a_sample(folder: Path, run: Run) -> None:
+def test_a_dictionary_goes_before_the_facts_of_a_sample(folder, run):
     (folder / "d.csv").write_text(f"{HEAD}\nage,sensitive,,,,\nincome,,integer,0,90000,\nzip,identifier,,,,\n", "utf-8")
     words = ["plan", "sample:people", "--epsilon", "3", "--dictionary", "d.csv", "-o", "plan.toml", "--json"]
     assert run(*words).json["guessed"] == []
@@ -91,7 +88,7 @@ def test_a_dictionary_goes_before_the_facts_of_a_sample(folder: Path, run: Run) 
     assert made["zip"] == {"name": "zip", "action": "drop", "role": "identifier"}
 
 
-def test_a_dictionary_says_what_becomes_of_missing_values(folder: Path, run: Run) -> None:
+def test_a_dictionary_says_what_becomes_of_missing_values(folder, run):
     (folder / "t.csv").write_text("age,city\n31,Graz\n,NA\n40,Linz\n", "utf-8")
     facts = [f"{HEAD},missing", "age,,integer,0,120,,own-value", "city,,category,,,Graz|Linz,own-value?"]
     (folder / "d.csv").write_text("\n".join(facts), "utf-8")

@@ -1,7 +1,5 @@
 """``workbench dpsgd`` to the letter of its contract: the folder, the card, the charge."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -52,7 +50,7 @@ domain = ["no", "yes"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A folder with a table that a line separates, a held-out one, and a plan."""
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     for name, rows, seed in (("train.csv", 300, 0), ("test.csv", 200, 1)):
@@ -83,7 +81,7 @@ def entries(run: Run, folder: Path) -> list[dict[str, Any]]:
     return result
 
 
-def test_a_run_gives_the_promised_keys_files_and_charge(run: Run, folder: Path) -> None:
+def test_a_run_gives_the_promised_keys_files_and_charge(run, folder):
     result = run(*command(folder, "--epsilon", "3"), "--json").done
     promised = (
         "release_id epsilon_charged epsilon delta noise_multiplier steps accuracy peak_memory_bytes "
@@ -113,7 +111,7 @@ def alive(process: psutil.Process) -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_processes_that_train_together_end_together_and_leave_nothing(folder: Path, number: int) -> None:
+def test_processes_that_train_together_end_together_and_leave_nothing(folder, number):
     (folder / "temporary").mkdir()
     words = command(
         folder, "--noise", "2", "--epochs", "100000", "--processes", "2", "--checkpoint", str(folder / "kept")
@@ -147,7 +145,7 @@ def test_processes_that_train_together_end_together_and_leave_nothing(folder: Pa
         assert "Traceback" not in err
 
 
-def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(run: Run, folder: Path) -> None:
+def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(run, folder):
     result = run(*command(folder), "--json").done
     with (folder / "net" / "private" / "metrics.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
@@ -158,7 +156,7 @@ def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(run: Run, 
     assert rows[-1]["step"] == "40"
 
 
-def test_the_card_says_what_was_done_and_no_private_figure(run: Run, folder: Path) -> None:
+def test_the_card_says_what_was_done_and_no_private_figure(run, folder):
     result = run(*command(folder, "--noise", "2", "--test", str(folder / "test.csv")), "--json").done
     card = read_card(folder / "net")
     assert float(card["guarantee"]["epsilon"]) == result["epsilon"]
@@ -176,7 +174,7 @@ def test_the_card_says_what_was_done_and_no_private_figure(run: Run, folder: Pat
     assert [i["name"] for i in card["inputs"]] == ["a", "c", "y"]
 
 
-def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(run: Run, folder: Path) -> None:
+def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(run, folder):
     result = run(*command(folder, "--noise", "1", "--test", str(folder / "test.csv"), "--test-public"), "--json").done
     card = read_card(folder / "net")
     assert result["accuracy_public"]
@@ -185,14 +183,14 @@ def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(run: Ru
     assert model.accuracy(TableData(model.features, read_table(folder / "test.csv"))) == result["accuracy"]
 
 
-def test_a_cap_beside_the_noise_ends_the_run_early(run: Run, folder: Path) -> None:
+def test_a_cap_beside_the_noise_ends_the_run_early(run, folder):
     result = run(*command(folder, "--noise", "1", "--epsilon", "2.5", "--epochs", "50"), "--json").done
     assert result["stopped"] == "cap"
     assert result["epsilon"] <= 2.5
     assert 0 < result["steps"] < 500
 
 
-def test_a_clock_settles_the_charge(run: Run, folder: Path) -> None:
+def test_a_clock_settles_the_charge(run, folder):
     result = run(*command(folder, "--noise", "2", "--epochs", "100000", "--seconds", "0.3"), "--json").done
     assert result["stopped"] == "clock"
     (entry,) = entries(run, folder)
@@ -201,7 +199,7 @@ def test_a_clock_settles_the_charge(run: Run, folder: Path) -> None:
     assert sentence.startswith("The run was to stop after a time: the number of steps tells how fast this machine was")
 
 
-def test_a_second_run_is_refused_and_leaves_no_folder(run: Run, folder: Path) -> None:
+def test_a_second_run_is_refused_and_leaves_no_folder(run, folder):
     first = run(*command(folder), "--json").done
     said = run(*command(folder, output="again")).refused(3)
     assert f"costs epsilon = {paid(first['epsilon'])} but" in said
@@ -209,7 +207,7 @@ def test_a_second_run_is_refused_and_leaves_no_folder(run: Run, folder: Path) ->
     assert [e["status"] for e in entries(run, folder)] == ["charged", "refused"]
 
 
-def test_rows_per_person_multiply_the_charge(run: Run, folder: Path) -> None:
+def test_rows_per_person_multiply_the_charge(run, folder):
     one = run(*command(folder), "--json").done
     (folder / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 3\nrows_per_person = 2"), encoding="utf-8")
     words = command(folder, output="two")
@@ -217,7 +215,7 @@ def test_rows_per_person_multiply_the_charge(run: Run, folder: Path) -> None:
     assert run(*words, "--json").done["epsilon_charged"] == pytest.approx(2 * one["epsilon_charged"])
 
 
-def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(run: Run, folder: Path) -> None:
+def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(run, folder):
     """Before, a run with a hundred rows of a person was certified with δ = 1."""
     for people, delta in ((1, "0.0034"), (100, "1e-5")):
         facts = PLAN.replace("epsilon = 3", f"epsilon = 3\nrows_per_person = {people}")
@@ -229,7 +227,7 @@ def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(run: Run,
     assert not (folder / "net").exists()
 
 
-def test_a_card_with_less_delta_than_its_steps_have_is_found(run: Run, folder: Path) -> None:
+def test_a_card_with_less_delta_than_its_steps_have_is_found(run, folder):
     (folder / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 3\nrows_per_person = 2"), encoding="utf-8")
     assert run(*command(folder, "--noise", "8")).code == 0
     assert run("verify", folder / "net").code == 0
@@ -269,21 +267,19 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(run: Run, folder: P
         (("--noise", "1", "--lr", "-1"), "--lr"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_charges_nothing(
-    run: Run, folder: Path, more: tuple[str, ...], said: str
-) -> None:
+def test_bad_usage_is_one_sentence_and_charges_nothing(run, folder, more, said):
     assert said in run(*command(folder, *more)).refused(2)
     assert not (folder / "net").exists()
     assert not (folder / "ledger.sqlite").exists() or entries(run, folder) == []
 
 
-def test_missing_facts_say_so(run: Run, folder: Path) -> None:
+def test_missing_facts_say_so(run, folder):
     words = command(folder)
     at = words.index("--bounds")
     assert "--bounds is missing" in run(*words[:at] + words[at + 2 :]).refused(2)
 
 
-def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(run: Run, folder: Path) -> None:
+def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(run, folder):
     text = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
     text[7] = "0.5,x,text,yes"
     (folder / "train.csv").write_text("\n".join(text) + "\n", encoding="utf-8")
@@ -300,15 +296,13 @@ def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(run: Run, fo
     }
 
 
-def test_the_text_badges_a_private_accuracy(run: Run, folder: Path) -> None:
+def test_the_text_badges_a_private_accuracy(run, folder):
     out = run(*command(folder)).shown
     assert "private – not for release" in out
     assert "charged epsilon" in out
 
 
-def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
-    run: Run, capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(run, capsys, folder, monkeypatch):
     """As Ctrl+C does: the job's token is cancelled, here from within its tenth step."""
     from workbench.deep.trainer import PrivateStep
     from workbench.jobs import runner
@@ -350,7 +344,7 @@ def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
         assert not Path(checkpoint).exists()
 
 
-def test_steps_that_share_noise_are_on_a_card_that_verifies(run: Run, folder: Path) -> None:
+def test_steps_that_share_noise_are_on_a_card_that_verifies(run, folder):
     assert run(*command(folder, "--noise", "2", "--bands", "4"), "--json").code == 0
     card = read_card(folder / "net")
     stated, asked = card["training"], card["parameters"]
@@ -367,7 +361,7 @@ def test_steps_that_share_noise_are_on_a_card_that_verifies(run: Run, folder: Pa
         assert run("verify", str(folder / "net")).code == 5, training
 
 
-def test_a_norm_that_follows_a_quantile_is_on_a_card_that_verifies(run: Run, folder: Path) -> None:
+def test_a_norm_that_follows_a_quantile_is_on_a_card_that_verifies(run, folder):
     apart = ("--noise", "2", "--ledger", str(folder / "other.sqlite"))
     still = run(*command(folder, *apart, output="still"), "--json").done
     asked = ("--noise", "2", "--target-unclipped-quantile", "0.5")

@@ -1,17 +1,13 @@
 """``workbench dpsgd`` on images: charge, card, verify, predict, the account, code and frozen weights."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
 import struct
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.conftest import Run
 
 pytest.importorskip("torch")
 
@@ -23,7 +19,7 @@ PLAN = ("--delta", "1e-3", "--batch", "30", "--epochs", "6", "--lr", "1", "--cli
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder with MNIST-like files of two digits, dark and bright, and the same as an archive of arrays."""
     codes = (np.arange(ROWS) % 2).astype(np.uint8)
     noise = np.random.default_rng(0).integers(0, 90, (ROWS, 8, 8))
@@ -38,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_images_are_released_verified_and_applied(folder: Path, run: Run) -> None:
+def test_images_are_released_verified_and_applied(folder, run):
     data = "train-images-idx3-ubyte"
     test = ("--test", "t10k-images-idx3-ubyte", "--test-public")
     done = run("dpsgd", data, "--network", "logistic", "--epsilon", "8", *PLAN, *test, "-o", "net", *LEDGER, "--json")
@@ -58,7 +54,7 @@ def test_images_are_released_verified_and_applied(folder: Path, run: Run) -> Non
     assert np.mean(np.array(found) == np.array(["0", "1"] * (ROWS // 2))) > 0.9
 
 
-def test_a_copy_in_another_format_and_order_has_the_same_account(folder: Path, run: Run) -> None:
+def test_a_copy_in_another_format_and_order_has_the_same_account(folder, run):
     words = ("--network", "logistic", "--epsilon", "1", *PLAN, *LEDGER)
     assert run("dpsgd", "train-images-idx3-ubyte", *words, "-o", "net").code == 0
     refused = run("dpsgd", "copy.npz", *words, "-o", "again")
@@ -71,7 +67,7 @@ def test_a_copy_in_another_format_and_order_has_the_same_account(folder: Path, r
 
 
 @pytest.mark.slow
-def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) -> None:
+def test_folders_name_on_the_card_what_was_not_declared(folder, run):
     from PIL import Image
 
     for k in range(20):
@@ -107,18 +103,14 @@ def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) 
         (("--test", "train.csv"), "the test data are not images"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_the_charge(
-    folder: Path, run: Run, more: tuple[str, ...], said: str
-) -> None:
+def test_what_does_not_fit_is_refused_before_the_charge(folder, run, more, said):
     words = ("--network", "logistic", "--epsilon", "1", *PLAN, *LEDGER)
     assert said in run("dpsgd", "train-images-idx3-ubyte", *words, *more, "-o", "net").error()
     assert not (folder / "net").exists()
     assert not (folder / "l.sqlite").exists()
 
 
-def test_code_runs_only_where_it_is_trusted_and_the_card_says_so(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_runs_only_where_it_is_trusted_and_the_card_says_so(folder, run, monkeypatch):
     from workbench.deep import networks
 
     monkeypatch.setattr(networks, "TRUSTED", {})
@@ -141,9 +133,7 @@ def test_code_runs_only_where_it_is_trusted_and_the_card_says_so(
     assert run("predict", data, "--model", "net", "--trust-code", "-o", "told.csv").code == 0
 
 
-def test_a_network_with_frozen_weights_is_released_with_them_verified_and_applied(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_with_frozen_weights_is_released_with_them_verified_and_applied(folder, run, monkeypatch):
     from safetensors.numpy import load_file
 
     from workbench.deep import networks
@@ -171,7 +161,7 @@ def test_a_network_with_frozen_weights_is_released_with_them_verified_and_applie
     assert run("predict", words[0], "--model", "net", "--trust-code", "-o", "told.csv").code == 0
 
 
-def test_kept_features_are_shown_and_removed(folder: Path, run: Run) -> None:
+def test_kept_features_are_shown_and_removed(folder, run):
     words = ("--network", "scatter-linear", "--epsilon", "1", *PLAN, *LEDGER)
     assert run("dpsgd", "train-images-idx3-ubyte", *words, "-o", "net").code == 0
     assert run("cache", "--json").json["sets"] == 1
@@ -180,9 +170,7 @@ def test_kept_features_are_shown_and_removed(folder: Path, run: Run) -> None:
     assert sorted(p.name for p in (folder / "net").iterdir()) == ["card.json", "model.safetensors", "private"]
 
 
-def test_batchnorm_is_refused_with_an_offer_and_screen_and_card_say_what_was_converted(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batchnorm_is_refused_with_an_offer_and_screen_and_card_say_what_was_converted(folder, run, monkeypatch):
     from workbench.deep import networks
 
     monkeypatch.setattr(networks, "TRUSTED", {})

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from command_cases import PLAN, TABLE, Run, names, sanitize
+from command_cases import PLAN, TABLE, names, sanitize
 
 from workbench.release.ledger.ledger import Ledger
 
@@ -40,7 +40,7 @@ TABLES: dict[str, tuple[bytes | None, str]] = {
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_a_table_that_cannot_be_used_is_one_sentence(folder: Path, run: Run, kind: str) -> None:
+def test_a_table_that_cannot_be_used_is_one_sentence(folder, run, kind):
     data, sentence = TABLES[kind]
     if data is not None:
         (folder / "bad.csv").write_bytes(data)
@@ -53,7 +53,7 @@ def test_a_table_that_cannot_be_used_is_one_sentence(folder: Path, run: Run, kin
             assert {r.status for r in ledger.releases()} <= {"void"}
 
 
-def test_a_row_and_a_value_outside_the_domain_are_named(folder: Path, run: Run) -> None:
+def test_a_row_and_a_value_outside_the_domain_are_named(folder, run):
     (folder / "bad.csv").write_text(TABLE.replace("64,Graz", "64,Grazz", 1))
     told = run(*sanitize(data="bad.csv")).error()
     assert told == (
@@ -63,7 +63,7 @@ def test_a_row_and_a_value_outside_the_domain_are_named(folder: Path, run: Run) 
     )
 
 
-def test_a_folder_or_an_unreadable_file_is_one_sentence(folder: Path, run: Run) -> None:
+def test_a_folder_or_an_unreadable_file_is_one_sentence(folder, run):
     assert run(*sanitize(data=".")).error().startswith("this is a folder, not a file")
     assert run(*sanitize(data="sample:peple")).error().startswith("there is no sample 'peple', did you mean 'people'?")
     assert run(*sanitize(data=os.devnull)).error().startswith("this is not a regular file")
@@ -179,7 +179,7 @@ PLANS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_a_plan_that_cannot_be_used_is_one_sentence_and_costs_nothing(folder: Path, run: Run, kind: str) -> None:
+def test_a_plan_that_cannot_be_used_is_one_sentence_and_costs_nothing(folder, run, kind):
     text, sentence = PLANS[kind]
     (folder / "bad.toml").write_text(text, "utf-8")
     before = names(folder)
@@ -193,7 +193,7 @@ def test_a_plan_that_cannot_be_used_is_one_sentence_and_costs_nothing(folder: Pa
             assert ledger.releases() == []
 
 
-def test_a_plan_that_is_a_folder_missing_or_no_text_is_one_sentence(folder: Path, run: Run) -> None:
+def test_a_plan_that_is_a_folder_missing_or_no_text_is_one_sentence(folder, run):
     assert run(*sanitize(plan=".")).error() == "the plan is a folder (.); name the file in it"
     assert run(*sanitize(plan="none.toml")).error() == "the plan does not exist (none.toml); check the name"
     (folder / "bad.toml").write_bytes(b"\xff\xfe\x00\x01" * 10)
@@ -201,7 +201,7 @@ def test_a_plan_that_is_a_folder_missing_or_no_text_is_one_sentence(folder: Path
     assert run(*sanitize(plan="people.csv")).error().startswith("the plan is not TOML: ")
 
 
-def test_a_name_with_line_breaks_stays_one_line(folder: Path, run: Run) -> None:
+def test_a_name_with_line_breaks_stays_one_line(folder, run):
     (folder / "bad.csv").write_text('age,city\n31,"Gr\naz"\n')
     assert r"'Gr\naz' is not in the domain" in run(*sanitize(data="bad.csv")).error()
     assert (
@@ -295,7 +295,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("kind", WORDS)
-def test_words_that_cannot_be_used_are_one_sentence(folder: Path, run: Run, kind: str) -> None:
+def test_words_that_cannot_be_used_are_one_sentence(folder, run, kind):
     words, sentence = WORDS[kind]
     before = names(folder)
     for more in ([], ["--json"]):
@@ -317,7 +317,7 @@ NO_EPSILONS = ["0", "-1", "nan", "inf", "-inf", "1e999", "0,5", "", " ", "1e7", 
     ],
     ids=lambda words: words[0],
 )
-def test_an_epsilon_that_is_none_is_refused_everywhere(folder: Path, run: Run, words: list[str], word: str) -> None:
+def test_an_epsilon_that_is_none_is_refused_everywhere(folder, run, words, word):
     before = names(folder)
     if words[0] == "ledger" and word == "1e-7":
         return  # a cap may be as small as a person likes
@@ -353,14 +353,12 @@ MECHANISMS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("kind", MECHANISMS)
-def test_a_mechanism_that_cannot_be_is_one_sentence(run: Run, kind: str) -> None:
+def test_a_mechanism_that_cannot_be_is_one_sentence(run, kind):
     words, sentence = MECHANISMS[kind]
     assert run("mechanism", *words.split(), "--epsilon", "1").error().startswith(sentence)
 
 
-def test_a_network_without_pytorch_is_refused_before_it_is_charged(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_network_without_pytorch_is_refused_before_it_is_charged(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("plan", "sample:iris", "--epsilon", "3", "--target", "species", "-o", "plan.toml").code == 0
     monkeypatch.setattr("workbench.params.errors.is_missing", lambda module: module == "torch")
@@ -375,6 +373,6 @@ def test_a_network_without_pytorch_is_refused_before_it_is_charged(
 
 
 @pytest.mark.parametrize("words", [["mechanism", "grr", "--epsilon", "0"], ["sanitise"], ["describe", "sample:nobody"]])
-def test_an_error_without_a_place_of_its_own_names_the_command(run: Run, words: list[str]) -> None:
+def test_an_error_without_a_place_of_its_own_names_the_command(run, words):
     known = words[0] != "sanitise"
     assert f" ({f'workbench {words[0]}' if known else 'workbench'}); " in run(*words).error()

@@ -2,18 +2,14 @@
 
 import errno
 import os
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_cases import PLAN, ROWS, TABLE, Run, names, sanitize
+from command_cases import PLAN, TABLE, names, sanitize
 
-from workbench.cli import main
 from workbench.paths import user_data, user_log
 from workbench.release import path as export
 from workbench.release import rows_work
@@ -27,7 +23,7 @@ PATIENCE = 300
 SANITIZE = [*sanitize(), "--replace"]
 
 
-def test_a_refusal_has_exit_code_3_and_both_numbers(folder: Path, run: Run) -> None:
+def test_a_refusal_has_exit_code_3_and_both_numbers(folder, run):
     assert run(*SANITIZE).code == 0
     before = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"}
     for more in ([], ["--json"]):
@@ -38,7 +34,7 @@ def test_a_refusal_has_exit_code_3_and_both_numbers(folder: Path, run: Run) -> N
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"} == before
 
 
-def test_a_fault_found_has_exit_code_5_and_an_object(folder: Path, run: Run) -> None:
+def test_a_fault_found_has_exit_code_5_and_an_object(folder, run):
     assert run(*SANITIZE).code == 0
     answer = run("verify", "out.csv", "--json").json
     assert (answer["ok"], answer["problems"]) == (True, [])
@@ -54,9 +50,7 @@ def test_a_fault_found_has_exit_code_5_and_an_object(folder: Path, run: Run) -> 
     assert run("verify", "out.csv").code == 5
 
 
-def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_has_exit_code_1_and_a_log_without_data_values(folder, run, monkeypatch):
     secret = "Kuno-Wurzelsepp"
     (folder / "people.csv").write_text(TABLE.replace("Graz", secret))
     (folder / "plan.toml").write_text(PLAN.replace("Graz", secret))
@@ -86,7 +80,7 @@ def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
     assert secret.encode() not in (folder / "ledger.sqlite").read_bytes()
 
 
-def test_a_bug_in_telling_the_result_is_a_bug_too(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_telling_the_result_is_a_bug_too(folder, run, monkeypatch):
     from workbench.cli import samples
 
     command = samples.COMMAND
@@ -96,7 +90,7 @@ def test_a_bug_in_telling_the_result_is_a_bug_too(folder: Path, run: Run, monkey
     assert "ValueError in samples" in run("samples", "--json").error(1)
 
 
-def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_cannot_be_written_is_told(folder, run, monkeypatch):
     monkeypatch.setattr("workbench.jobs.log.user_log", lambda: folder / "people.csv" / "log")
     monkeypatch.setattr(rows_work, "draw_prepared", lambda *_: 1 // 0)
     assert run(*SANITIZE).error(1) == (
@@ -104,9 +98,7 @@ def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatc
     )
 
 
-def test_a_full_disk_has_exit_code_2_and_leaves_nothing(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_has_exit_code_2_and_leaves_nothing(folder, run, monkeypatch):
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -118,47 +110,9 @@ def test_a_full_disk_has_exit_code_2_and_leaves_nothing(
 # -- signals and streams, in processes of their own -------------------------------------------------------------------
 
 
-def slow_release(folder: Path) -> list[str]:
-    """The words of a release that takes some seconds."""
-    (folder / "long.csv").write_text("age,city\n" + "\n".join(ROWS * 20_000) + "\n")
-    return sanitize(data="long.csv")
-
-
-def interrupted(
-    words: list[str], number: int, when: Callable[[], bool], program: list[str] = PROGRAM
-) -> tuple[int, str, str]:
-    process = subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + PATIENCE
-    while not when() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_in_mid_release_has_exit_code_4_and_costs_nothing(folder: Path, number: int) -> None:
-    words = slow_release(folder)
-    before = names(folder)
-    for _ in range(5):
-        (folder / "ledger.sqlite").unlink(missing_ok=True)
-        code, out, err = interrupted(words, number, lambda: any(folder.glob("*.part")))
-        if code == 4:
-            break
-        for name in names(folder) - before:  # it was done before the signal came
-            (folder / name).unlink()
-    assert (code, out) == (4, "")
-    assert err == "error: sanitize was cancelled\n"
-    assert names(folder) == {*before, "ledger.sqlite", "ledger.sqlite.key"}
-    with Ledger.open(folder / "ledger.sqlite") as ledger:
-        assert [r.status for r in ledger.releases()] == ["void"]
-    assert main(["ledger", "verify", "--ledger", "ledger.sqlite"]) == 0
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 @pytest.mark.parametrize("inherited", ["default_int_handler", "SIG_IGN"])
-def test_an_interrupt_while_the_program_is_loaded_is_no_bug(folder: Path, inherited: str) -> None:
+def test_an_interrupt_while_the_program_is_loaded_is_no_bug(folder, inherited):
     """An exception in the middle of an import may come out of it as any other.
 
     Also where the signal was ignored before the start, as it is for ``nohup … &`` in a script.
@@ -201,12 +155,12 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ),
     ],
 )
-def test_a_stream_that_is_closed_or_full_makes_no_traceback(folder: Path, command: str, out: str, err: str) -> None:
+def test_a_stream_that_is_closed_or_full_makes_no_traceback(folder, command, out, err):
     done = shell(f"sleep 0; {command}", folder)
     assert (done.stdout, done.stderr) == (out, err)
 
 
-def test_a_terminal_of_another_encoding_makes_no_traceback(folder: Path) -> None:
+def test_a_terminal_of_another_encoding_makes_no_traceback(folder):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     for words in (
         ["forecast", "--plan", "plan.toml"],
@@ -218,14 +172,14 @@ def test_a_terminal_of_another_encoding_makes_no_traceback(folder: Path) -> None
         assert done.stdout.isascii()
 
 
-def test_errors_touch_neither_the_users_ledger_nor_her_log(folder: Path, run: Run) -> None:
+def test_errors_touch_neither_the_users_ledger_nor_her_log(folder, run):
     run("sanitize", "none.csv", "--plan", "plan.toml", "-o", "out.csv").error()
     run("plan", "none.csv", "--epsilon", "1", "-o", "p").error()
     assert not (user_data() / "ledger.sqlite").exists()
     assert not user_log().exists()
 
 
-def test_a_second_release_by_the_same_plan_tells_of_the_first(folder: Path, run: Run) -> None:
+def test_a_second_release_by_the_same_plan_tells_of_the_first(folder, run):
     assert run("ledger", "cap", "people.csv", "--epsilon", "9", "--ledger", "ledger.sqlite").code == 0
     assert run(*SANITIZE).code == 0
     second = run(*[word.replace("out.csv", "again.csv") for word in SANITIZE])

@@ -1,7 +1,5 @@
 """Whoever was shown private figures of a table by a study gets that said on the card of a later model."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -42,7 +40,7 @@ accountant = "rdp"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder to stand in, with a table and its plan."""
     monkeypatch.chdir(tmp_path)
     return cities(tmp_path)
@@ -71,7 +69,7 @@ def fit(run: Run, output: str) -> str:
     return done.err
 
 
-def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder: Path, run: Run) -> None:
+def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder, run):
     pytest.importorskip("torch")
     assert CHOSEN not in fit(run, "before")
     assert outside("before") == []
@@ -92,7 +90,7 @@ def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder: Path, 
 
 
 @pytest.mark.slow  # a network is trained
-def test_the_card_of_a_network_says_so_as_well(folder: Path, run: Run) -> None:
+def test_the_card_of_a_network_says_so_as_well(folder, run):
     pytest.importorskip("torch")
     assert run("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
     (folder / "t.csv").rename(folder / "again.csv")  # the same rows under another name
@@ -103,7 +101,7 @@ def test_the_card_of_a_network_says_so_as_well(folder: Path, run: Run) -> None:
     assert run("verify", "network", "--ledger", "book.sqlite").code == 0
 
 
-def test_made_up_rows_are_no_figures_of_these(folder: Path, run: Run) -> None:
+def test_made_up_rows_are_no_figures_of_these(folder, run):
     pytest.importorskip("torch")
     assert run("accuracy", "--rows", "300", *OF_TABLE[1:], *NETWORK).code == 0
     assert run("why", *OF_TABLE[1:], "--rows", "100", "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
@@ -121,7 +119,7 @@ def test_made_up_rows_are_no_figures_of_these(folder: Path, run: Run) -> None:
     ],
     ids=lambda words: words[0],
 )
-def test_the_other_studies_are_noted_as_well(folder: Path, run: Run, words: tuple[str, ...]) -> None:
+def test_the_other_studies_are_noted_as_well(folder, run, words):
     pytest.importorskip("torch")
     (folder / "grid.toml").write_text(GRID, "utf-8")
     done = run(*words)
@@ -130,7 +128,7 @@ def test_the_other_studies_are_noted_as_well(folder: Path, run: Run, words: tupl
     assert CHOSEN in fit(run, "after")
 
 
-def test_a_ledger_that_cannot_note_it_shows_no_figure(folder: Path, run: Run) -> None:
+def test_a_ledger_that_cannot_note_it_shows_no_figure(folder, run):
     fit(run, "before")
     with Ledger.open(folder / "book.sqlite") as book:
         book.move(folder / "moved.sqlite")
@@ -142,7 +140,7 @@ def test_a_ledger_that_cannot_note_it_shows_no_figure(folder: Path, run: Run) ->
     assert "would replace" in curve.error()
 
 
-def test_a_note_is_made_once_a_kind_and_counts_for_versions_and_later_releases_alone(tmp_path: Path) -> None:
+def test_a_note_is_made_once_a_kind_and_counts_for_versions_and_later_releases_alone(tmp_path):
     with Ledger.open(tmp_path / "book.sqlite") as book:
         cost = Cost(Decimal("0.1"), Decimal(0), PureDp(Decimal("0.1")))
         first = book.reserve(book.identify(table(0)), cost, work="fit")
@@ -164,7 +162,7 @@ def test_a_note_is_made_once_a_kind_and_counts_for_versions_and_later_releases_a
         assert not book.figures_shown(book.enter(book.identify(table(9_000))))
 
 
-def test_a_merge_takes_the_notes_over(tmp_path: Path) -> None:
+def test_a_merge_takes_the_notes_over(tmp_path):
     one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
     with Ledger.open(one) as book, Ledger.open(two) as other:
         kept = book.enter(book.identify(table(0)))
@@ -183,7 +181,7 @@ def test_a_merge_takes_the_notes_over(tmp_path: Path) -> None:
         other.note_figures(other.identify(table(50_000)), "why")
 
 
-def test_ledger_show_lists_the_notes_in_plain_words(folder: Path, run: Run) -> None:
+def test_ledger_show_lists_the_notes_in_plain_words(folder, run):
     fit(run, "before")
     silent = run("ledger", "show", "--ledger", "book.sqlite")
     assert "private figures" not in silent.out.lower()
@@ -220,7 +218,7 @@ def test_ledger_show_lists_the_notes_in_plain_words(folder: Path, run: Run) -> N
     ],
     ids=["watched", "quiet", "quiet, private test rows", "quiet, public test rows", "watched, private test rows"],
 )
-def test_a_training_notes_what_it_shows(folder: Path, run: Run, more: tuple[str, ...], studies: list[str]) -> None:
+def test_a_training_notes_what_it_shows(folder, run, more, studies):
     pytest.importorskip("torch")
     lines = [f"{i % 50 + 25},{'Graz' if i % 3 else 'Linz'}" for i in range(90)]
     (folder / "held.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
@@ -240,7 +238,7 @@ def test_a_training_notes_what_it_shows(folder: Path, run: Run, more: tuple[str,
 
 
 @pytest.mark.slow  # networks are trained
-def test_a_training_that_cannot_note_it_charges_nothing(folder: Path, run: Run, monkeypatch) -> None:
+def test_a_training_that_cannot_note_it_charges_nothing(folder, run, monkeypatch):
     pytest.importorskip("torch")
 
     def failed(*_: object) -> bool:
@@ -265,7 +263,7 @@ RELEASES = {
 
 
 @pytest.mark.parametrize("kind", RELEASES)
-def test_a_certificate_of_every_kind_says_so(folder: Path, run: Run, kind: str) -> None:
+def test_a_certificate_of_every_kind_says_so(folder, run, kind):
     (folder / "params.csv").write_text("k,h,m,p,q,f\n16,1,4,0.5,0.75,0.5\n", "utf-8")
 
     def released(output: str, *more: str) -> tuple[list[str], str]:

@@ -1,7 +1,5 @@
 """``workbench generalize`` by its contract: the file, its certificate, the ledger's note, and verification."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import hashlib
@@ -33,7 +31,7 @@ def made(run: Run, *more: str, out: str = "out.csv", data: str = "sample:people"
     return run("generalize", data, *QUASI, *words, *more).done
 
 
-def test_the_keys_of_the_contract_and_what_the_file_is_like(folder: Path, run: Run) -> None:
+def test_the_keys_of_the_contract_and_what_the_file_is_like(folder, run):
     result = made(run, "--sensitive", "label", "--l", "2")
     assert set(result["levels"]) == {"age", "sex", "zip"}  # type: ignore[call-overload]
     assert isinstance(result["suppressed"], int)
@@ -56,7 +54,7 @@ def test_the_keys_of_the_contract_and_what_the_file_is_like(folder: Path, run: R
     assert (measured["k"], measured["private"]) == (result["k"], False)  # it is published: what it gives away is public
 
 
-def test_what_is_certain_all_the_same_is_printed_beside_a_release_with_epsilon(folder: Path, run: Run) -> None:
+def test_what_is_certain_all_the_same_is_printed_beside_a_release_with_epsilon(folder, run):
     words = ("generalize", "sample:clinic", "--quasi", "age,town", "--sensitive", "diagnosis", "--hierarchies", "l")
     assert run(*words, "--make", "--build", "age=intervals:widths=20;lowest=40;highest=60").code == 0
     ask = (*words, "--k", "2", "-o", "o.csv", "--ledger", "g.sqlite")
@@ -67,7 +65,7 @@ def test_what_is_certain_all_the_same_is_printed_beside_a_release_with_epsilon(f
     assert [len(one) for one in run(*ask, "--replace", "--json").done["failures"]] == [3, 3, 3]
 
 
-def test_the_certificate_begins_with_what_it_is_not(folder: Path, run: Run) -> None:
+def test_the_certificate_begins_with_what_it_is_not(folder, run):
     made(run)
     document = json.loads(Path("out.csv.certificate.json").read_text("utf-8"))
     first = "This is not differential privacy: ε does not bound it, and it costs no ε because nothing is promised."
@@ -76,7 +74,7 @@ def test_the_certificate_begins_with_what_it_is_not(folder: Path, run: Run) -> N
     assert "loss" not in document  # a figure of rows that the file does not hold
 
 
-def test_an_output_that_exists_is_refused(folder: Path, run: Run) -> None:
+def test_an_output_that_exists_is_refused(folder, run):
     made(run)
     before = Path("out.csv").read_bytes()
     words = ("--k", "5", "--suppression", "0.05", "-o", "out.csv", "--ledger", "g.sqlite")
@@ -90,7 +88,7 @@ def test_an_output_that_exists_is_refused(folder: Path, run: Run) -> None:
     assert run("verify", "out.csv", "--ledger", "g.sqlite").code == 0
 
 
-def test_a_bundle_checks_itself_and_names_nothing_that_was_left_out(folder: Path, run: Run) -> None:
+def test_a_bundle_checks_itself_and_names_nothing_that_was_left_out(folder, run):
     done = made(run, "--sensitive", "label", "--l", "2", "--bundle", "b", "--html", "c.html", "--replace")
     assert done["bundle"] == "b"
     assert "Certificate of a generalised table" in Path("c.html").read_text("utf-8")
@@ -133,9 +131,7 @@ def test_a_bundle_checks_itself_and_names_nothing_that_was_left_out(folder: Path
     assert run("certificate", "out.csv", "--bundle", "other", "--ledger", "none.sqlite").code == 2
 
 
-def test_raw_rows_beside_a_forged_certificate_are_neither_verified_nor_taken_for_released(
-    folder: Path, run: Run
-) -> None:
+def test_raw_rows_beside_a_forged_certificate_are_neither_verified_nor_taken_for_released(folder, run):
     """Whatever is computed anew, the rows themselves are not k-anonymous."""
     made(run, "--sensitive", "label")
     assert is_release(read_table("out.csv"))
@@ -158,7 +154,7 @@ def test_raw_rows_beside_a_forged_certificate_are_neither_verified_nor_taken_for
         assert not is_release(read_table("out.csv"))
 
 
-def test_what_is_not_checked_is_said(folder: Path, run: Run) -> None:
+def test_what_is_not_checked_is_said(folder, run):
     made(run, "--sensitive", "label", "--beta", "5")
     found = run("verify", "out.csv", "--json").done
     assert found["ok"] is True
@@ -170,7 +166,7 @@ def test_what_is_not_checked_is_said(folder: Path, run: Run) -> None:
     assert run("verify", "plain.csv", "--json").done["not_checked"] == []
 
 
-def test_the_ledger_notes_it_and_later_certificates_say_so(folder: Path, run: Run) -> None:
+def test_the_ledger_notes_it_and_later_certificates_say_so(folder, run):
     made(run)
     shown = run("ledger", "show", "--ledger", "g.sqlite", "--json").done
     assert {f["study"] for f in shown["figures"]} == {"generalise", "generalised"}
@@ -186,7 +182,7 @@ def test_the_ledger_notes_it_and_later_certificates_say_so(folder: Path, run: Ru
     assert run("verify", "rows.csv", "--ledger", "g.sqlite").code == 0
 
 
-def test_a_ledger_that_cannot_be_written_leaves_no_file(folder: Path, run: Run) -> None:
+def test_a_ledger_that_cannot_be_written_leaves_no_file(folder, run):
     made(run)
     Path("bad").mkdir()
     words = ("--k", "5", "--suppression", "0.05", "-o", "other.csv", "--ledger", "bad")
@@ -194,7 +190,7 @@ def test_a_ledger_that_cannot_be_written_leaves_no_file(folder: Path, run: Run) 
     assert not list(Path().glob("other*"))
 
 
-def test_changes_are_found(folder: Path, run: Run) -> None:
+def test_changes_are_found(folder, run):
     made(run, "--sensitive", "label", "--l", "2")
     certificate, rows = Path("out.csv.certificate.json"), Path("out.csv").read_text("utf-8")
     document = json.loads(certificate.read_text("utf-8"))
@@ -234,7 +230,7 @@ def test_changes_are_found(folder: Path, run: Run) -> None:
     assert any("level" in p for p in problems(columns=levels_gone))
 
 
-def test_the_certificate_has_no_value_of_a_row_that_was_left_out(folder: Path, run: Run) -> None:
+def test_the_certificate_has_no_value_of_a_row_that_was_left_out(folder, run):
     Path("t.csv").write_text("name;x\n" + "Ann;1\n" * 5 + "Bob;1\n" + "Zoe;1\n" * 5, "utf-8")
     words = ("--quasi", "name", "--hierarchies", "order")
     assert run("generalize", "t.csv", *words, "--make", "--build", "name=order:size=2").code == 0
@@ -244,7 +240,7 @@ def test_the_certificate_has_no_value_of_a_row_that_was_left_out(folder: Path, r
     assert run("verify", "o.csv").code == 0
 
 
-def test_a_mapping_that_cannot_be_written_is_refused_before_anything_is_published(folder: Path, run: Run) -> None:
+def test_a_mapping_that_cannot_be_written_is_refused_before_anything_is_published(folder, run):
     Path("age.csv").write_text("age\n" + "30\n" * 6, "utf-8")
     words = ("age.csv", "--quasi", "age", "--hierarchies", "levels")
     assert run("generalize", *words, "--make").code == 0
@@ -255,7 +251,7 @@ def test_a_mapping_that_cannot_be_written_is_refused_before_anything_is_publishe
         assert Path("age.csv").read_text("utf-8").startswith("age\n30\n")
 
 
-def test_the_certificate_of_a_run_that_was_killed_before_the_last_rename_is_replaced(folder: Path, run: Run) -> None:
+def test_the_certificate_of_a_run_that_was_killed_before_the_last_rename_is_replaced(folder, run):
     made(run)
     Path("out.csv").unlink()  # as after a kill between the two renames: the certificate is there, and the ledger's note
     part = Path("out.csv.0123abcd.tmp.part")
@@ -268,13 +264,13 @@ def test_the_certificate_of_a_run_that_was_killed_before_the_last_rename_is_repl
     assert run("generalize", "sample:people", *QUASI, *words).code == 2  # somebody else's may not be
 
 
-def test_mapping_is_what_became_of_each_value(folder: Path, run: Run) -> None:
+def test_mapping_is_what_became_of_each_value(folder, run):
     made(run, "--mapping", "map")
     pairs = dict(csv.reader(Path("map/age.csv").read_text("utf-8").splitlines(), delimiter=";"))
     assert pairs["23"] == "20-24"
 
 
-def test_make_leaves_what_is_there_and_takes_ways(folder: Path, run: Run) -> None:
+def test_make_leaves_what_is_there_and_takes_ways(folder, run):
     words = ("generalize", "sample:people", "--quasi", "age,zip", "--hierarchies", "levels", "--make")
     first = run(*words, "--build", "age=intervals:widths=10,20", "--json").done
     assert first["made"] == ["age", "zip"]
@@ -284,7 +280,7 @@ def test_make_leaves_what_is_there_and_takes_ways(folder: Path, run: Run) -> Non
 
 
 @pytest.mark.parametrize("method", ["greedy", "local", "cells"])
-def test_the_other_methods_are_verified_as_well(method: str, folder: Path, run: Run) -> None:
+def test_the_other_methods_are_verified_as_well(method, folder, run):
     made(run, "--method", method, "--sensitive", "label", out=f"{method}.parquet")
     assert run("verify", f"{method}.parquet", "--ledger", "g.sqlite").code == 0
 
@@ -300,7 +296,7 @@ def test_the_other_methods_are_verified_as_well(method: str, folder: Path, run: 
         (("--k", "5", "-o", "x.csv", "--seed", "1"), "seed"),
     ],
 )
-def test_refusals(words: tuple[str, ...], sentence: str, folder: Path, run: Run) -> None:
+def test_refusals(words, sentence, folder, run):
     assert run("generalize", "sample:people", *QUASI, "--make").code == 0
     result = run("generalize", "sample:people", *QUASI, "--ledger", "g.sqlite", *words)
     assert result.code == 2
@@ -308,7 +304,7 @@ def test_refusals(words: tuple[str, ...], sentence: str, folder: Path, run: Run)
     assert not list(Path().glob("x.csv*"))
 
 
-def test_the_population_is_noted_as_well_and_a_hierarchy_is_not_replaced(folder: Path, run: Run) -> None:
+def test_the_population_is_noted_as_well_and_a_hierarchy_is_not_replaced(folder, run):
     Path("t.csv").write_text("age\n" + "30\n" * 6, "utf-8")
     Path("all.csv").write_text("age\n" + "30\n" * 9 + "40\n" * 5, "utf-8")
     words = ("t.csv", "--quasi", "age", "--hierarchies", "levels")
@@ -321,7 +317,7 @@ def test_the_population_is_noted_as_well_and_a_hierarchy_is_not_replaced(folder:
         assert len({one.dataset for one in book.figures() if one.study == "generalise"}) == 2
 
 
-def test_a_value_without_a_line_is_named_with_its_file(folder: Path, run: Run) -> None:
+def test_a_value_without_a_line_is_named_with_its_file(folder, run):
     assert run("generalize", "sample:clinic", "--quasi", "age,town", "--hierarchies", "h", "--make").code == 0
     Path("h/town.csv").write_bytes(b"Arden;*\r\n")
     words = ("--quasi", "age,town", "--hierarchies", "h", "--k", "2", "-o", "x.csv", "--ledger", "g.sqlite")
@@ -332,9 +328,7 @@ def test_a_value_without_a_line_is_named_with_its_file(folder: Path, run: Run) -
 
 
 @pytest.mark.parametrize("wrong", [("--suppression", "1.5"), ("--l", "2"), ("--k-map", "3")])
-def test_what_is_wrong_in_the_options_is_said_before_figures_are_noted(
-    wrong: tuple[str, ...], folder: Path, run: Run
-) -> None:
+def test_what_is_wrong_in_the_options_is_said_before_figures_are_noted(wrong, folder, run):
     assert run("generalize", "sample:people", *QUASI, "--make").code == 0
     words = ("--k", "5", *wrong, "-o", "x.csv", "--ledger", "g.sqlite")
     result = run("generalize", "sample:people", *QUASI, *words)
@@ -343,11 +337,11 @@ def test_what_is_wrong_in_the_options_is_said_before_figures_are_noted(
     assert not Path("g.sqlite").exists()
 
 
-def test_help_states_no_empty_default(run: Run) -> None:
+def test_help_states_no_empty_default(run):
     assert "(default )" not in run("generalize", "--help").out
 
 
-def test_a_header_and_line_ends_of_windows_change_nothing(folder: Path, run: Run) -> None:
+def test_a_header_and_line_ends_of_windows_change_nothing(folder, run):
     assert run("generalize", "sample:people", *QUASI, "--make").code == 0
     bare = made(run)
     for path in Path("levels").glob("*.csv"):
@@ -361,7 +355,7 @@ def test_a_header_and_line_ends_of_windows_change_nothing(folder: Path, run: Run
     ]
 
 
-def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Run) -> None:
+def test_models_about_a_population_need_and_read_its_table(folder, run):
     people = ["age,city", *(f"{20 + i % 40},{('Graz', 'Linz')[i % 2]}" for i in range(400))]
     Path("people.csv").write_text("\n".join(people) + "\n", "utf-8")
     Path("part.csv").write_text("\n".join([people[0], *people[1::5]]) + "\n", "utf-8")
@@ -377,7 +371,7 @@ def test_models_about_a_population_need_and_read_its_table(folder: Path, run: Ru
     assert run("verify", "a.csv").code == run("verify", "b.csv").code == 0
 
 
-def test_a_table_made_at_t_has_that_t_by_what_anonymity_measures(folder: Path, run: Run) -> None:
+def test_a_table_made_at_t_has_that_t_by_what_anonymity_measures(folder, run):
     """Numbers are steps of a scale and towns are equally far apart for both, and the certificate says so."""
     rows = [f"{20 + i % 40};{1000 * (i * 7 % 11)};{'ABC'[i % 3]}" for i in range(240)]
     Path("pay.csv").write_text("age;pay;town\n" + "\n".join(rows) + "\n", "utf-8")
@@ -399,7 +393,7 @@ def test_a_table_made_at_t_has_that_t_by_what_anonymity_measures(folder: Path, r
     assert found["auto"]["levels"]["age"] < found["equal"]["levels"]["age"]
 
 
-def test_certificates_that_name_no_distance_of_a_column_are_verified(folder: Path, run: Run) -> None:
+def test_certificates_that_name_no_distance_of_a_column_are_verified(folder, run):
     """Former versions stated the distance with t alone."""
     made(run, "--sensitive", "label", "--t", "0.4", "--distance", "equal")
     certificate = Path("out.csv.certificate.json")
@@ -410,7 +404,7 @@ def test_certificates_that_name_no_distance_of_a_column_are_verified(folder: Pat
     assert run("verify", "out.csv", "--json").done["ok"] is True
 
 
-def test_numbers_with_a_decimal_comma_are_ordered_by_size_and_verified(folder: Path, run: Run) -> None:
+def test_numbers_with_a_decimal_comma_are_ordered_by_size_and_verified(folder, run):
     rows = [f"{20 + i % 40};{(i * 7 % 11) + 2},5" for i in range(240)]
     Path("pay.csv").write_text("age;pay\n" + "\n".join(rows) + "\n", "utf-8")
     words = ("--quasi", "age", "--sensitive", "pay", "--decimal", ",")
@@ -427,9 +421,7 @@ def test_numbers_with_a_decimal_comma_are_ordered_by_size_and_verified(folder: P
 
 
 @pytest.mark.parametrize("at", ["write", "finish"])
-def test_a_full_disk_leaves_no_half_a_table_and_is_one_sentence(
-    at: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_half_a_table_and_is_one_sentence(at, folder, run, monkeypatch):
     run("generalize", "sample:people", *QUASI, "--make")
 
     def full(*_: object) -> None:

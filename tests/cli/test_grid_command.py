@@ -1,13 +1,10 @@
 """``workbench grid``: what it prints and draws, and what it refuses before it trains anything."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import PLAN, TABLE, Run
+from command_cases import PLAN, TABLE
 from sweeps import SETTINGS
 
 pytest.importorskip("torch")
@@ -21,7 +18,7 @@ repeats = 1
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text(TABLE, "utf-8")
     (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
@@ -29,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_sweep_is_told_drawn_and_gone_on_with(folder: Path, run: Run) -> None:
+def test_a_sweep_is_told_drawn_and_gone_on_with(folder, run):
     words = ["grid", "sweep.toml", "-o", "out.csv", "--jobs", "1"]
     told = run(*words, "--plot", "out.png")
     assert told.code == 0, told
@@ -44,13 +41,13 @@ def test_a_sweep_is_told_drawn_and_gone_on_with(folder: Path, run: Run) -> None:
     assert answer["publishing"]["one_run"] < answer["publishing"]["all_runs"] < answer["publishing"]["plain_sum"]
 
 
-def test_a_path_is_seen_from_the_folder_of_the_sweep(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_seen_from_the_folder_of_the_sweep(folder, run, monkeypatch):
     (folder / "else").mkdir()
     monkeypatch.chdir(folder / "else")
     assert run("grid", "../sweep.toml", "-o", "out.csv", "--jobs", "1").code == 0
 
 
-def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run) -> None:
+def test_images_are_swept_over_without_target_and_bounds(folder, run):
     generator = np.random.default_rng(5)
     classes = np.arange(60) % 2
     pixels = (generator.integers(0, 100, (60, 4, 4)) + 150 * classes[:, None, None]).astype(np.uint8)
@@ -80,7 +77,7 @@ def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run)
         ),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_one_sentence(folder: Path, run: Run, words: list[str], told: str) -> None:
+def test_what_cannot_be_run_is_refused_in_one_sentence(folder, run, words, told):
     before = (folder / "t.csv").read_bytes()
     assert told in run("grid", *words).error()
     assert (folder / "t.csv").read_bytes() == before
@@ -88,7 +85,7 @@ def test_what_cannot_be_run_is_refused_in_one_sentence(folder: Path, run: Run, w
 
 
 @pytest.mark.parametrize("missing", ["target", "bounds"])
-def test_a_table_needs_target_and_bounds(folder: Path, run: Run, missing: str) -> None:
+def test_a_table_needs_target_and_bounds(folder, run, missing):
     lines = [line for line in SWEEP.splitlines() if not line.startswith(missing)]
     (folder / "sweep.toml").write_text("\n".join(lines), "utf-8")
     error = run("grid", "sweep.toml", "-o", "o.csv").error()

@@ -1,7 +1,5 @@
 """Nothing is released by what was guessed from the rows before a person has confirmed it, in one act."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path
@@ -13,7 +11,7 @@ L = ("--ledger", "ledger.sqlite")
 
 
 @pytest.fixture
-def folder(folder: Path) -> Path:
+def folder(folder):
     """A folder of its own to stand in, with the little table and no plan."""
     (folder / "plan.toml").unlink()
     return folder
@@ -37,7 +35,7 @@ def drafted(run: Run, folder: Path, *words: str, **facts: str) -> Path:
 # -- the attack: one row decides what all others look like ------------------------------------------------------------
 
 
-def test_one_row_that_turns_a_column_real_is_released_by_nobodys_guess(folder: Path, run: Run) -> None:
+def test_one_row_that_turns_a_column_real_is_released_by_nobodys_guess(folder, run):
     """In 300 rows one ``33`` becomes ``33.5``: the files of a guessed plan would differ in every value."""
     rows = [str(20 + k % 50) for k in range(300)]
     for name, cells in (("one", rows), ("other", ["33.5", *rows[1:]])):
@@ -68,11 +66,13 @@ RELEASES = {
     "sanitize": tuple(sanitize()),
     "fit": (*FIT, "-o", "model", *L),
     "dpsgd": (*TRAIN, *TRAINED, "-o", "network", *L),
+    "statistics": ("statistics", "people.csv", "--plan", "plan.toml", "--epsilon", "1", "-o", "figures.csv", *L),
+    "synthesize": ("synthesize", "people.csv", "--plan", "plan.toml", "--epsilon", "1", "-o", "made.csv", *L),
 }
 
 
 @pytest.mark.parametrize("command", RELEASES)
-def test_a_guess_is_refused_before_the_table_is_read_or_anything_charged(folder: Path, run: Run, command: str) -> None:
+def test_a_guess_is_refused_before_the_table_is_read_or_anything_charged(folder, run, command):
     drafted(run, folder)
     (folder / "people.csv").unlink()
     said = run(*RELEASES[command], "--json").error()
@@ -82,9 +82,9 @@ def test_a_guess_is_refused_before_the_table_is_read_or_anything_charged(folder:
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param(name, marks=pytest.mark.slow if name == "dpsgd" else ()) for name in RELEASES]
+    "command", [pytest.param(name, marks=pytest.mark.slow if name == "dpsgd" else ()) for name in [*RELEASES][:3]]
 )
-def test_a_sample_needs_no_confirmation(folder: Path, run: Run, command: str) -> None:
+def test_a_sample_needs_no_confirmation(folder, run, command):
     answer = run("plan", "sample:people", "--epsilon", "3", "--target", "sex", "-o", "plan.toml", "--json")
     assert answer.json["guesses"] == []
     assert "guess" not in [c.get("origin") for c in tomllib.loads((folder / "plan.toml").read_text("utf-8"))["column"]]
@@ -93,7 +93,7 @@ def test_a_sample_needs_no_confirmation(folder: Path, run: Run, command: str) ->
     assert run(*words).code == 0
 
 
-def test_what_releases_nothing_takes_a_guess(folder: Path, run: Run) -> None:
+def test_what_releases_nothing_takes_a_guess(folder, run):
     drafted(run, folder)
     assert run("forecast", "--plan", "plan.toml").code == 0
     study = ("--model", "naive-bayes", "--epsilons", "1", "--repeats", "2", "--jobs", "1", "--regimes", "none,private")
@@ -103,7 +103,7 @@ def test_what_releases_nothing_takes_a_guess(folder: Path, run: Run) -> None:
 # -- plan --confirm ---------------------------------------------------------------------------------------------------
 
 
-def test_a_draft_lists_its_guesses_and_the_next_step(folder: Path, run: Run) -> None:
+def test_a_draft_lists_its_guesses_and_the_next_step(folder, run):
     answer = run("plan", "people.csv", "--epsilon", "3", "-o", "plan.toml")
     assert "age: kind = integer, missing = refuse" in answer.out
     assert "the file: header = yes" in answer.out
@@ -112,7 +112,7 @@ def test_a_draft_lists_its_guesses_and_the_next_step(folder: Path, run: Run) -> 
     assert told["guesses"] == ["kind of age", "missing of age", "kind of city", "missing of city", "header of the file"]
 
 
-def test_confirming_says_what_was_confirmed_and_what_is_still_open(folder: Path, run: Run) -> None:
+def test_confirming_says_what_was_confirmed_and_what_is_still_open(folder, run):
     assert run("plan", "people.csv", "--epsilon", "3", "-o", "plan.toml").code == 0
     before = (folder / "plan.toml").read_text("utf-8").replace("[[column]]", "[[column]]  # mine", 1)
     (folder / "plan.toml").write_text(before, "utf-8")
@@ -134,7 +134,7 @@ def test_confirming_says_what_was_confirmed_and_what_is_still_open(folder: Path,
 FILE = "header of the file"
 
 
-def test_confirming_keeps_the_rest_of_a_file_byte_for_byte(folder: Path, run: Run) -> None:
+def test_confirming_keeps_the_rest_of_a_file_byte_for_byte(folder, run):
     plan = drafted(run, folder)
     data = b"\xef\xbb\xbf" + plan.read_bytes().replace(b"\n", b"\r\n")
     plan.write_bytes(data)
@@ -156,7 +156,7 @@ def test_confirming_keeps_the_rest_of_a_file_byte_for_byte(folder: Path, run: Ru
         (("people.csv", "--epsilon", "1"), "-o is missing"),
     ],
 )
-def test_confirming_and_drafting_are_two_acts(folder: Path, run: Run, words: tuple[str, ...], said: str) -> None:
+def test_confirming_and_drafting_are_two_acts(folder, run, words, said):
     drafted(run, folder)
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     assert said in run("plan", *words).error()
@@ -169,13 +169,13 @@ ODD = "age;city;note\n" + "31,5;Graz;caf\xe9\n47,25;Linz;caf\xe9\n" * 10
 
 
 @pytest.fixture
-def odd(folder: Path) -> Path:
+def odd(folder):
     """A table in cp1252 with decimal commas, in place of the little one."""
     (folder / "people.csv").write_bytes(ODD.encode("cp1252"))
     return folder
 
 
-def test_a_confirmed_reading_needs_no_options_any_more(odd: Path, run: Run) -> None:
+def test_a_confirmed_reading_needs_no_options_any_more(odd, run):
     plan = drafted(run, odd, "--drop", "note")
     raw = tomllib.loads(plan.read_text("utf-8"))
     assert raw["reading"] == {"encoding": "cp1252", "decimal": ",", "header": "yes", "origin": "guess"}
@@ -189,7 +189,7 @@ def test_a_confirmed_reading_needs_no_options_any_more(odd: Path, run: Run) -> N
     assert run("verify", "out.csv").code == 0
 
 
-def test_what_the_person_states_is_no_guess(odd: Path, run: Run) -> None:
+def test_what_the_person_states_is_no_guess(odd, run):
     stated = ("--encoding", "cp1252", "--decimal", ",", "--delimiter", ";", "--header", "yes")
     told = run("plan", "people.csv", "--epsilon", "1", *stated, "-o", "plan.toml", "--json").json
     assert [place for place in told["guesses"] if place.endswith("of the file")] == []
@@ -197,7 +197,7 @@ def test_what_the_person_states_is_no_guess(odd: Path, run: Run) -> None:
     assert reading == {"encoding": "cp1252", "delimiter": ";", "decimal": ",", "header": "yes"}
 
 
-def test_an_option_wins_over_the_plan(odd: Path, run: Run) -> None:
+def test_an_option_wins_over_the_plan(odd, run):
     drafted(run, odd, "--drop", "note")
     assert run("plan", "--confirm", "plan.toml").code == 0
     (odd / "people.csv").write_text(ODD.replace(",", "."), "utf-8")
@@ -205,7 +205,7 @@ def test_an_option_wins_over_the_plan(odd: Path, run: Run) -> None:
     assert (odd / "out.csv").exists()
 
 
-def test_a_copy_in_another_encoding_and_dialect_fits_the_plan(folder: Path, run: Run) -> None:
+def test_a_copy_in_another_encoding_and_dialect_fits_the_plan(folder, run):
     drafted(run, folder)
     assert run("plan", "--confirm", "plan.toml").code == 0
     text = (folder / "people.csv").read_text("utf-8")
@@ -213,7 +213,7 @@ def test_a_copy_in_another_encoding_and_dialect_fits_the_plan(folder: Path, run:
     assert run(*sanitize()).code == 0
 
 
-def test_a_study_reads_by_the_plan(odd: Path, run: Run) -> None:
+def test_a_study_reads_by_the_plan(odd, run):
     drafted(run, odd, "--drop", "note")
     study = ("--model", "naive-bayes", "--epsilons", "1", "--repeats", "2", "--jobs", "1", "--regimes", "none")
     answer = run("curve", "people.csv", "--target", "city", "--bounds", "plan.toml", *study, "-o", "curve.csv")

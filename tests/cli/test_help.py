@@ -68,7 +68,7 @@ def test_the_help_of_an_action_opens_with_what_it_is_for(run: Run) -> None:
 
 
 def test_a_template_goes_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    from workbench.studies.grid.spec import TEMPLATE
+    from workbench.studies.grid.files import TEMPLATE
 
     monkeypatch.chdir(tmp_path)
     assert run("grid", "--template", "-").out == TEMPLATE

@@ -1,7 +1,5 @@
 """No name and no value of somebody's file commands the terminal, whichever command shows it, as text or as JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -11,7 +9,6 @@ from typing import Any
 
 import pytest
 import tomli_w
-from command_cases import Run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_progress_bar import Terminal
@@ -31,7 +28,7 @@ COMMANDING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A folder to stand in, with a table and a plan whose names and values command a terminal."""
     monkeypatch.chdir(tmp_path)
     cells = [f'{20 + i % 50},"{(GRAZ, LINZ)[i % 2]}"' for i in range(60)]
@@ -179,7 +176,7 @@ NAMES = st.lists(PATTERNS.filter(str.strip), min_size=3, max_size=3, unique_by=s
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(["^a$", "a", "*"], "jsonl")
 @given(NAMES, st.sampled_from(("csv", "parquet", "jsonl")))
-def test_a_column_may_have_the_name_of_a_pattern(folder: Path, run: Run, names: list[str], form: str) -> None:
+def test_a_column_may_have_the_name_of_a_pattern(folder, run, names, form):
     where = Path(tempfile.mkdtemp(dir=folder))
     rows = "".join(f"{20 + i},{'xy'[i % 2]},free {i}\n" for i in range(30))
     (where / "t.csv").write_text(",".join(f'"{name}"' for name in names) + "\n" + rows, "utf-8")
@@ -202,7 +199,7 @@ def test_a_column_may_have_the_name_of_a_pattern(folder: Path, run: Run, names: 
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
-def test_no_command_prints_what_a_terminal_would_obey(folder: Path, run: Run, more: list[str]) -> None:
+def test_no_command_prints_what_a_terminal_would_obey(folder, run, more):
     write_plan("other.toml", city=f"town{C1}")
     write_plan("unknown.toml", mechanism=f"gr{CLEAR}")
     walked = set()
@@ -217,7 +214,7 @@ def test_no_command_prints_what_a_terminal_would_obey(folder: Path, run: Run, mo
     assert walked & set(COMMANDS) == set(COMMANDS)
 
 
-def test_a_hostile_certificate_commands_nobody(folder: Path, run: Run) -> None:
+def test_a_hostile_certificate_commands_nobody(folder, run):
     words = ["sanitize", "t.csv", "--plan", "plan.toml", "-o", "out.csv", *LEDGER, *READING]
     assert run(*words).code == 0
     path = folder / "out.csv.certificate.json"
@@ -239,12 +236,12 @@ def test_a_hostile_certificate_commands_nobody(folder: Path, run: Run) -> None:
                 assert COMMANDING.search(answer.out + answer.err) is None, (key, answer)
 
 
-def test_json_says_the_very_name(folder: Path, run: Run) -> None:
+def test_json_says_the_very_name(folder, run):
     answer = run("forecast", "--plan", "plan.toml", "--json")
     assert [c["name"] for c in answer.json["columns"]] == [AGE, CITY]
 
 
-def test_notes_and_labels_of_a_long_run_command_nobody() -> None:
+def test_notes_and_labels_of_a_long_run_command_nobody():
     screen = Terminal()
     bar = ProgressBar("curve", screen)
     bar(Progress(1, 2, f"label{CLEAR}{TURNED}"))
@@ -254,6 +251,6 @@ def test_notes_and_labels_of_a_long_run_command_nobody() -> None:
     assert said.count("\n") == 1
 
 
-def test_what_commands_is_written_out() -> None:
+def test_what_commands_is_written_out():
     assert visible(f"a{CLEAR}b{C1}") == "a\\u001b[2Jb\\u009b2J"
     assert visible("ε ± 3 – naïve 東京 🎉") == "ε ± 3 – naïve 東京 🎉"

@@ -1,13 +1,10 @@
 """Ctrl+C ends every command at once with exit code 4, whatever it is doing, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from command_cases import written
@@ -37,14 +34,16 @@ module.COMMAND = dataclasses.replace(module.COMMAND, run=stuck, configure=lambda
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def interrupted(script: str, mark: bytes, after: float = 0.0) -> tuple[int, str, str, float]:
-    """Run ``script``, send SIGINT so long ``after`` it has written ``mark``; return code, output and the seconds."""
+def interrupted(
+    script: str, mark: bytes, after: float = 0.0, number: int = signal.SIGINT
+) -> tuple[int, str, str, float]:
+    """Run ``script``, send the signal so long ``after`` it has written ``mark``; return code, output, seconds."""
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stderr is not None
     seen = b""
@@ -55,7 +54,7 @@ def interrupted(script: str, mark: bytes, after: float = 0.0) -> tuple[int, str,
         seen += byte
     time.sleep(after)
     began = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=2 * LONG)
     return process.returncode, out.decode(), err.decode(), time.monotonic() - began
 
@@ -74,7 +73,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_command_that_is_in_one_long_call_is_ended(folder: Path, name: str) -> None:
+def test_a_command_that_is_in_one_long_call_is_ended(folder, name):
     code, out, err, seconds = interrupted(program(name, before=_STUCK.format(name=name, long=LONG)), b"#")
     assert (code, out, err) == (4, "", f"error: {name} was cancelled\n")
     assert seconds < MUCH_LESS
@@ -84,7 +83,7 @@ def test_a_command_that_is_in_one_long_call_is_ended(folder: Path, name: str) ->
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n == "forecast" else [pytest.mark.slow]) for n in COMMANDS]
 )
-def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder: Path, name: str, after: float) -> None:
+def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder, name, after):
     words = {"samples": ["--json"], "gui": ["--help"], "forecast": ["--plan", "plan.toml"]}.get(name, ["--help"])
     code, _, err, seconds = interrupted(program(name, *words), b"!", after)
     assert code in (0, 4), err
@@ -93,15 +92,20 @@ def test_an_interrupt_at_any_moment_of_a_start_is_no_traceback(folder: Path, nam
     assert seconds < MUCH_LESS
 
 
-def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder: Path) -> None:
-    """Its draw is one call that never looks: reserved, its place on the disk secured, not charged."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder, looks, number):
+    """Its draw is one call that never looks, or looks again and again: reserved, its place secured, not charged."""
+    waits = "while True: given[-1].check(); time.sleep(0.001)" if looks else f"time.sleep({LONG})"
     before = (
         "import workbench.release.rows_work as door\n"
-        f"def stuck(*_): os.write(2, b'#'); time.sleep({LONG})\n"
+        "def stuck(*given):\n"
+        "    os.write(2, b'#')\n"
+        f"    {waits}\n"
         "door.draw_prepared = stuck\n"
     )
     words = ["sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "ledger.sqlite"]
-    code, out, err, seconds = interrupted(program(*words, before=before), b"#")
+    code, out, err, seconds = interrupted(program(*words, before=before), b"#", number=number)
     assert (code, out) == (4, "")
     assert err.endswith("error: sanitize was cancelled\n")
     assert seconds < MUCH_LESS
@@ -111,7 +115,7 @@ def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder: Path
         assert ledger.verify() == []
 
 
-def test_files_that_are_given_their_names_are_waited_for(folder: Path) -> None:
+def test_files_that_are_given_their_names_are_waited_for(folder):
     """The certificate has its name and the table has not: the program ends when both have."""
     before = (
         "from workbench.release.parts import DrawFile\n"

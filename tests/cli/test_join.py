@@ -1,12 +1,9 @@
 """``--join FILE --on COLUMN``: what the command line says and refuses of two tables that are joined."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 FILLED = {
     "ward": 'domain = ["A", "B"]',
@@ -21,7 +18,7 @@ OPEN = ('domain = "?"\n', 'lower = "?"\n', 'upper = "?"\n')
 
 
 @pytest.fixture
-def clinic(folder: Path, run: Run) -> Path:
+def clinic(folder, run):
     """Visits, the patients in another file with a semicolon, and a plan of both, filled in and confirmed."""
     visits = "".join(f"p{n * 7 % 40},{'AB'[n % 2]},{n % 30}\n" for n in range(300))
     (folder / "visits.csv").write_text("who,ward,days\n" + visits, "utf-8")
@@ -41,7 +38,7 @@ def clinic(folder: Path, run: Run) -> Path:
     return folder
 
 
-def test_a_description_shows_both_and_how_many_persons_they_share(clinic: Path, run: Run) -> None:
+def test_a_description_shows_both_and_how_many_persons_they_share(clinic, run):
     answer = run(*f"describe {JOIN} --json".split()).done
     assert [column["name"] for column in answer["columns"]] == ["who", "ward", "days", "sex", "age"]
     assert answer["joined"] == {
@@ -55,7 +52,7 @@ def test_a_description_shows_both_and_how_many_persons_they_share(clinic: Path, 
     assert "40 persons are in both" in run(*f"describe {JOIN}".split()).shown
 
 
-def test_statistics_and_models_of_both_are_released_and_verify(clinic: Path, run: Run) -> None:
+def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
     join = ("--join", "patients.csv")
     assert run("ledger", "cap", "visits.csv", "--epsilon", "24", *LEDGER).code == 0
     made = {
@@ -114,13 +111,11 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic: Path, run
         (f"plan {JOIN} --epsilon 4 -o q", "--join names the person, and not how many rows of each are read"),
     ],
 )
-def test_what_cannot_be_joined_is_refused_in_a_sentence(clinic: Path, run: Run, words: str, said: str) -> None:
+def test_what_cannot_be_joined_is_refused_in_a_sentence(clinic, run, words, said):
     assert said in run(*words.split()).error()
 
 
-def test_where_each_table_has_a_cap_the_lower_one_counts_and_the_advice_makes_one_of_them(
-    clinic: Path, run: Run
-) -> None:
+def test_where_each_table_has_a_cap_the_lower_one_counts_and_the_advice_makes_one_of_them(clinic, run):
     for words in ("ledger cap visits.csv --epsilon 40", "ledger cap patients.csv --epsilon 1"):
         assert run(*words.split(), *LEDGER).code == 0, words
     release = RELEASE.split()

@@ -1,7 +1,5 @@
 """The main job on real input, from the command line alone: a certified CSV out, a curve and models beside it."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -41,7 +39,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+def bench(tmp_path, capsys):
     return Bench(tmp_path, capsys)
 
 
@@ -66,7 +64,7 @@ def filled_plan(bench: Bench, table: Path) -> Path:
     return plan
 
 
-def test_diabetes_from_start_to_end(bench: Bench, shared_data: Path) -> None:
+def test_diabetes_from_start_to_end(bench, shared_data):
     table = shared_data / "diabetes.csv"
     ledger, out = bench.path("ledger.sqlite"), bench.path("out.csv")
     assert bench.run("describe", table)["rows"] == 768
@@ -128,7 +126,7 @@ def test_diabetes_from_start_to_end(bench: Bench, shared_data: Path) -> None:
     assert certificate["guarantee"]["epsilon"] == "3"
 
 
-def test_a_network_trains_privately_on_real_rows(bench: Bench, shared_data: Path) -> None:
+def test_a_network_trains_privately_on_real_rows(bench, shared_data):
     table = shared_data / "diabetes.csv"
     plan = filled_plan(bench, table)
     trained = bench.run(

@@ -1,15 +1,11 @@
 """``workbench memory``: phases, the largest batch, and the study as CSV."""
 
-from __future__ import annotations
-
 import csv
-from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 
-def test_phases_peak_and_largest_batch(run: Run) -> None:
+def test_phases_peak_and_largest_batch(run):
     answer = run("memory", "--network", "mlp", "--batch", "256", "--fit", "100000000", "--json")
     assert answer.code == 0
     told = answer.json
@@ -23,14 +19,14 @@ def test_phases_peak_and_largest_batch(run: Run) -> None:
     assert "the curve jumps where a tensor outgrows a segment" in text
 
 
-def test_privacy_is_an_option_of_the_prediction(run: Run) -> None:
+def test_privacy_is_an_option_of_the_prediction(run):
     words = ("memory", "--network", "mnist-cnn", "--batch", "64", "--json")
     private, plain = (run(*words, "--private", way).json["peak_bytes"] for way in ("yes", "no"))
     assert private > plain
     assert run("memory", "--network", "mnist-cnn", "--batch", "64", "--json").json["largest_batch"] is None
 
 
-def test_a_study_is_every_combination_with_and_without_privacy(run: Run, tmp_path: Path) -> None:
+def test_a_study_is_every_combination_with_and_without_privacy(run, tmp_path):
     path = tmp_path / "study.csv"
     words = ["memory", "--network", "mlp", "--batch", "64", "--columns", "784", "--device", "cuda", "-o", str(path)]
     answer = run(*words, "--hidden", "64,512", "--batches", "32,64,128", "--reductions", "1,2", "--json")
@@ -43,7 +39,7 @@ def test_a_study_is_every_combination_with_and_without_privacy(run: Run, tmp_pat
     assert int(first["peak_bytes"]) == max(int(first[f"{p}_bytes"]) for p in ("model", "batch", "backward", "step"))
 
 
-def test_an_image_is_given_by_its_shape_and_reduced_by_its_sides(run: Run, tmp_path: Path) -> None:
+def test_an_image_is_given_by_its_shape_and_reduced_by_its_sides(run, tmp_path):
     path = tmp_path / "heads.csv"
     words = ["memory", "--network", "vgg16-head", "--batch", "8", "--shape", "3,128,128", "-o", str(path)]
     assert run(*words, "--reductions", "1,2,4").code == 0
@@ -63,5 +59,5 @@ def test_an_image_is_given_by_its_shape_and_reduced_by_its_sides(run: Run, tmp_p
         (["--network", "mnist-cnn", "--columns", "10"], "784"),
     ],
 )
-def test_what_cannot_be_predicted_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
+def test_what_cannot_be_predicted_is_one_sentence(run, words, sentence):
     assert sentence in run("memory", "--batch", "64", *words).error()

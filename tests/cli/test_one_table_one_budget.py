@@ -1,7 +1,5 @@
 """One table has one budget, also when only some of its columns or rows are in the file that is released."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +21,7 @@ LEDGER = ("--ledger", "l.sqlite")
 
 
 @pytest.fixture
-def people() -> pl.DataFrame:
+def people():
     return read_table("sample:people").frame
 
 
@@ -51,9 +49,7 @@ def accounts(run: Run) -> list[dict[str, object]]:
     return shown["accounts"]
 
 
-def test_six_projections_of_one_table_are_one_account_one_charge_and_five_refusals(
-    folder: Path, run: Run, people: pl.DataFrame
-) -> None:
+def test_six_projections_of_one_table_are_one_account_one_charge_and_five_refusals(folder, run, people):
     """The attack: every projection of a file was a fresh budget, six times epsilon = 1."""
     done = run(*statistics(run, people.select("age", "sex", "zip", "income", "label"), "all"))
     assert done.code == 0, done.err
@@ -73,7 +69,7 @@ def test_six_projections_of_one_table_are_one_account_one_charge_and_five_refusa
     assert account["spent_epsilon"] == 1
 
 
-def test_both_ways_out_of_a_doubt_can_be_copied_from_the_refusal(folder: Path, run: Run, people: pl.DataFrame) -> None:
+def test_both_ways_out_of_a_doubt_can_be_copied_from_the_refusal(folder, run, people):
     assert run(*statistics(run, people, "all")).code == 0
     part = statistics(run, people.select("age", "sex"), "part one")
     told = run(*part).error()
@@ -99,9 +95,7 @@ def test_both_ways_out_of_a_doubt_can_be_copied_from_the_refusal(folder: Path, r
     assert run("ledger", "verify", *LEDGER).code == 0
 
 
-def test_a_doubt_is_not_lost_where_the_table_is_capped_or_named_first(
-    folder: Path, run: Run, people: pl.DataFrame
-) -> None:
+def test_a_doubt_is_not_lost_where_the_table_is_capped_or_named_first(folder, run, people):
     assert run(*statistics(run, people, "all")).code == 0
     part = statistics(run, people.select("age", "zip"), "part")
     for attempt in (("cap", "part.csv", "--epsilon", "9"), ("name", "part.csv", "other")):
@@ -111,13 +105,11 @@ def test_a_doubt_is_not_lost_where_the_table_is_capped_or_named_first(
 
 
 @pytest.mark.parametrize("command", ["sanitize", "synthesize", "statistics", "fit", "dpsgd", "rappor encode"])
-def test_every_releasing_command_takes_the_account_that_pays(command: str, run: Run) -> None:
+def test_every_releasing_command_takes_the_account_that_pays(command, run):
     assert "--account NAME" in run(*command.split(), "--help").out
 
 
-def test_an_account_beside_that_of_the_plan_is_refused_where_they_differ(
-    folder: Path, run: Run, people: pl.DataFrame
-) -> None:
+def test_an_account_beside_that_of_the_plan_is_refused_where_they_differ(folder, run, people):
     command = statistics(run, people.select("age", "sex"), "one", "--account", "clinic")
     plan = Path("one.toml")
     plan.write_text('account = "hospital"\n' + plan.read_text("utf-8"), "utf-8")

@@ -1,12 +1,9 @@
 """``plan --for --need --ask --want``: a plan of what somebody asks, with everything else left out."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 from workbench.params.codec import read_toml
 from workbench.sanitize.plan import Plan
@@ -15,8 +12,7 @@ ROWS = "\n".join(f"P{i:03},{20 + i % 50},{'fm'[i % 2]},{1000 + 7 * i},{['no', 'y
 
 
 @pytest.fixture
-def survey_folder(folder: Path) -> Path:
-    """A folder with a small table."""
+def survey_folder(folder):
     (folder / "t.csv").write_text(f"id,age,sex,income,label\n{ROWS}\n", "utf-8")
     return folder
 
@@ -98,7 +94,7 @@ def test_a_plan_of_questions_makes_a_release_whose_certificate_does_not_repeat_t
 # -- ``forecast --rows``: the four ways to release side by side, without reading data ---------------------------------
 
 
-def test_the_ways_stand_beside_the_forecast(tmp_path: Path, run: Run) -> None:
+def test_the_ways_stand_beside_the_forecast(tmp_path, run):
     plan = str(tmp_path / "plan.toml")
     assert run("plan", "sample:people", "--epsilon", "1", "--target", "label", "-o", plan).code == 0
     told = run("forecast", "--plan", plan, "--rows", "2000", "--json").done["release"]
@@ -115,9 +111,7 @@ def test_the_ways_stand_beside_the_forecast(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "share", "weight"), [("1", 0.5, 2.0), ("2.5", 0.4, 1.333), ("9", 1 / 3, None)])
-def test_the_classes_to_predict_get_half_of_epsilon_until_they_have_1(
-    folder: Path, run: Run, epsilon: str, share: float, weight: float | None
-) -> None:
+def test_the_classes_to_predict_get_half_of_epsilon_until_they_have_1(folder, run, epsilon, share, weight):
     """``zip`` is named: it is no sample's target, and without ``--target`` nothing weighs more."""
     words = ["plan", "sample:people", "--epsilon", epsilon, "--drop", "label", "--drop", "sex", "-o", "new.toml"]
     answer = run(*words, "--target", "zip", "--json")

@@ -1,7 +1,5 @@
 """``workbench predict``: a released model applied to a table, with nothing charged and nothing half-written."""
 
-from __future__ import annotations
-
 import csv
 import importlib.util
 import json
@@ -33,7 +31,7 @@ CHANCES = {"naive-bayes", "logistic-regression", "random-forest"}
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+def made(tmp_path, monkeypatch, run):
     """A folder of its own to stand in, with a plan for iris and a naive Bayes model of its species."""
     monkeypatch.chdir(tmp_path)
     assert run("plan", "sample:iris", "--epsilon", "1", "--target", "species", "-o", "plan.toml").code == 0
@@ -54,7 +52,7 @@ def lines_of(path: Path) -> list[list[str]]:
 @pytest.mark.parametrize(
     "learner", [entry for entry in LEARNERS if entry.name not in MISSING], ids=lambda entry: entry.name
 )
-def test_each_model_predicts_each_row_of_a_table(made: Path, run: Run, learner) -> None:
+def test_each_model_predicts_each_row_of_a_table(made, run, learner):
     target = TARGETS.get(learner.task, "species")
     if learner.name != "naive-bayes":
         # The sample is no private table: it may be asked about.
@@ -85,7 +83,7 @@ def test_each_model_predicts_each_row_of_a_table(made: Path, run: Run, learner) 
         np.testing.assert_allclose([sum(map(float, row[2:])) for row in rows], 1, atol=1e-5)
 
 
-def test_nothing_is_charged_and_the_file_is_the_owners_alone(made: Path, run: Run) -> None:
+def test_nothing_is_charged_and_the_file_is_the_owners_alone(made, run):
     before = (made / "naive-bayes.sqlite").read_bytes()
     answer = run("predict", "sample:iris", "--model", "naive-bayes-model", "-o", "out.csv")
     assert answer.code == 0
@@ -101,7 +99,7 @@ def table(folder: Path, *rows: str, header: str = "sepal_length,sepal_width,peta
     return "new.csv"
 
 
-def test_a_table_without_the_target_is_enough(made: Path, run: Run) -> None:
+def test_a_table_without_the_target_is_enough(made, run):
     data = table(made, "5.0,3.4,1.5,0.2", "6.5,3.0,5.5,2.0")
     assert run("predict", data, "--model", "naive-bayes-model", "-o", "out.csv").code == 0
     assert [row[1] for row in lines_of(made / "out.csv")[1:]] == ["setosa", "virginica"]
@@ -115,15 +113,13 @@ def test_a_table_without_the_target_is_enough(made: Path, run: Run) -> None:
         ("sepal_length,sepal_width,petal_length,petal_width", "5,,1,0.2", "sepal_width"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence_and_no_file(
-    made: Path, run: Run, header: str, row: str, said: str
-) -> None:
+def test_what_cannot_be_read_is_one_sentence_and_no_file(made, run, header, row, said):
     data = table(made, row, header=header)
     assert said in run("predict", data, "--model", "naive-bayes-model", "-o", "out.csv").error()
     assert not (made / "out.csv").exists()
 
 
-def test_a_model_that_was_changed_is_refused(made: Path, run: Run) -> None:
+def test_a_model_that_was_changed_is_refused(made, run):
     path = made / "naive-bayes-model" / "model.json"
     path.write_text(path.read_text().replace('"rows": 150', '"rows": 151'))
     said = run("predict", "sample:iris", "--model", "naive-bayes-model", "-o", "out.csv").error()
@@ -131,7 +127,7 @@ def test_a_model_that_was_changed_is_refused(made: Path, run: Run) -> None:
     assert not (made / "out.csv").exists()
 
 
-def test_a_card_of_a_model_that_is_not_known_is_refused(made: Path, run: Run) -> None:
+def test_a_card_of_a_model_that_is_not_known_is_refused(made, run):
     path = made / "naive-bayes-model" / CARD
     card = {**json.loads(path.read_text()), "model": "os.system"}
     path.write_text(json.dumps({**card, "checksum": checksum(card)}))
@@ -140,18 +136,18 @@ def test_a_card_of_a_model_that_is_not_known_is_refused(made: Path, run: Run) ->
 
 
 @pytest.mark.parametrize("model", ["nowhere", "plan.toml"])
-def test_what_is_no_model_is_refused(made: Path, run: Run, model: str) -> None:
+def test_what_is_no_model_is_refused(made, run, model):
     assert model in run("predict", "sample:iris", "--model", model, "-o", "out.csv").error()
 
 
-def test_the_table_itself_is_never_overwritten(made: Path, run: Run) -> None:
+def test_the_table_itself_is_never_overwritten(made, run):
     data = table(made, "5.0,3.4,1.5,0.2")
     before = (made / data).read_bytes()
     assert "replace" in run("predict", data, "--model", "naive-bayes-model", "-o", data).error()
     assert (made / data).read_bytes() == before
 
 
-def test_cells_that_cannot_be_used_are_replaced_where_that_is_asked_for(made: Path, run: Run) -> None:
+def test_cells_that_cannot_be_used_are_replaced_where_that_is_asked_for(made, run):
     plan = (made / "plan.toml").read_text()
     (made / "plan.toml").write_text(plan.replace("[[column]]", 'invalid = "replace"\n[[column]]', 1))
     words = ("--target", "species", "--model", "naive-bayes", "--epsilon", "5", "--bounds", "plan.toml")
@@ -163,7 +159,7 @@ def test_cells_that_cannot_be_used_are_replaced_where_that_is_asked_for(made: Pa
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="networks need PyTorch")
-def test_a_network_predicts(made: Path, run: Run) -> None:
+def test_a_network_predicts(made, run):
     words = ("--target", "species", "--bounds", "plan.toml", "--network", "logistic", "--epsilon", "5")
     more = ("--delta", "1e-3", "--batch", "50", "--epochs", "3", "--lr", "1", "--clip", "1")
     assert run("dpsgd", "sample:iris", *words, *more, "-o", "net", "--ledger", "net.sqlite").code == 0
@@ -176,7 +172,7 @@ def test_a_network_predicts(made: Path, run: Run) -> None:
         assert header[2 + int(np.argmax(chances))] == f"probability of {row[1]}"
 
 
-def test_columns_that_are_made_keep_categories_and_missing_values(made: Path, run: Run) -> None:
+def test_columns_that_are_made_keep_categories_and_missing_values(made, run):
     rows = [
         "size,colour,label",
         *(f"{size},{colour},a" for size, colour in (("1", "red"), ("", "blue"), ("3", "")) * 9),
@@ -243,7 +239,7 @@ MADE_OF = "3 predictions × ε 0.5 = 1.5"
 
 
 @pytest.fixture
-def median_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+def median_made(tmp_path, monkeypatch, run):
     """A folder to stand in, with a plan for iris and a file of rows to predict, one of them twice."""
     monkeypatch.chdir(tmp_path)
     assert run("plan", "sample:iris", "--epsilon", "1", "--target", "petal_width", "-o", "plan.toml").code == 0
@@ -260,7 +256,7 @@ def charged() -> list[Decimal]:
         return [release.epsilon for release in ledger.releases() if release.status == "charged"]
 
 
-def test_the_cost_of_all_predictions_is_shown_charged_and_on_the_card(median_made: Path, run: Run) -> None:
+def test_the_cost_of_all_predictions_is_shown_charged_and_on_the_card(median_made, run):
     answer = run(*WORDS)
     assert answer.code == 0
     assert f"before it starts: {MADE_OF}" in answer.err
@@ -284,12 +280,12 @@ def test_the_cost_of_all_predictions_is_shown_charged_and_on_the_card(median_mad
     assert all(0 <= float(row[1]) <= 5 for row in rows)
 
 
-def test_json_says_it_too(median_made: Path, run: Run) -> None:
+def test_json_says_it_too(median_made, run):
     told = run(*WORDS, "--json").json
     assert (told["epsilon_charged"], told["predictions"], told["made_of"]) == (1.5, 3, MADE_OF)
 
 
-def test_a_row_that_was_not_asked_is_refused_and_no_file_is_written(median_made: Path, run: Run) -> None:
+def test_a_row_that_was_not_asked_is_refused_and_no_file_is_written(median_made, run):
     assert run(*WORDS).code == 0
     asked("new.csv", ROWS[1], "6.5,3.0,5.4,virginica")
     said = run("predict", "new.csv", "--model", "model", "-o", "out.csv").error()
@@ -300,7 +296,7 @@ def test_a_row_that_was_not_asked_is_refused_and_no_file_is_written(median_made:
     assert not (median_made / "out.csv").exists()
 
 
-def test_rows_of_one_person_multiply_every_prediction(median_made: Path, run: Run) -> None:
+def test_rows_of_one_person_multiply_every_prediction(median_made, run):
     plan = median_made / "plan.toml"
     plan.write_text(plan.read_text("utf-8").replace("epsilon = 1.0", "epsilon = 1.0\nrows_per_person = 4", 1), "utf-8")
     answer = run(*WORDS)
@@ -318,16 +314,14 @@ def test_rows_of_one_person_multiply_every_prediction(median_made: Path, run: Ru
         (HEADER, ["5.0,,1.5,setosa"], "sepal_width"),
     ],
 )
-def test_rows_that_cannot_be_asked_are_one_sentence_and_cost_nothing(
-    median_made: Path, run: Run, header: str, rows: list[str], said: str
-) -> None:
+def test_rows_that_cannot_be_asked_are_one_sentence_and_cost_nothing(median_made, run, header, rows, said):
     asked("ask.csv", *rows, header=header)
     assert said in run(*WORDS).error()
     assert not (median_made / "model").exists()
     assert charged() == []
 
 
-def test_what_is_missing_is_said_before_anything_is_charged(median_made: Path, run: Run) -> None:
+def test_what_is_missing_is_said_before_anything_is_charged(median_made, run):
     words = [word for word in WORDS if word not in ("--ask", "ask.csv")]
     assert "name a file of public rows with the columns of the table: --ask FILE" in run(*words).error()
     assert "nowhere.csv" in run(*words, "--ask", "nowhere.csv").error()
@@ -336,7 +330,7 @@ def test_what_is_missing_is_said_before_anything_is_charged(median_made: Path, r
     assert charged() == []
 
 
-def test_the_private_table_itself_is_not_published_as_the_rows_to_predict(median_made: Path, run: Run) -> None:
+def test_the_private_table_itself_is_not_published_as_the_rows_to_predict(median_made, run):
     rows = [f"{4 + i % 7},3.0,{1 + i % 5},{name},{i % 3}" for i, name in enumerate(["setosa", "virginica"] * 20)]
     asked("table.csv", *rows, header=f"{HEADER},petal_width")
     copy = Path("copy.csv")
@@ -348,7 +342,7 @@ def test_the_private_table_itself_is_not_published_as_the_rows_to_predict(median
     assert charged() == []
 
 
-def test_a_release_is_taken_up_again_only_for_the_same_rows(median_made: Path, run: Run) -> None:
+def test_a_release_is_taken_up_again_only_for_the_same_rows(median_made, run):
     """What is asked for is part of what is asked: the same path with other rows is another release."""
     from workbench.learners import learner
     from workbench.release.model.release_learner import unfitted
@@ -365,13 +359,13 @@ def test_a_release_is_taken_up_again_only_for_the_same_rows(median_made: Path, r
     assert digests() != before
 
 
-def test_help_says_that_epsilon_is_of_each_prediction(run: Run) -> None:
+def test_help_says_that_epsilon_is_of_each_prediction(run):
     told = " ".join(run("fit", "--help").out.split()).replace("- ", "-")
     assert "for median-forest, median-xgboost: of each prediction" in told
     assert "each prediction costs ε" in told
 
 
-def test_without_xgboost_the_command_is_named(median_made: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_xgboost_the_command_is_named(median_made, run, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "xgboost" else found(name))
     said = run(*words_with("--model", "median-xgboost")).error()
@@ -380,7 +374,7 @@ def test_without_xgboost_the_command_is_named(median_made: Path, run: Run, monke
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xgboost") is None, reason="XGBoost is not installed")
-def test_a_curve_says_whose_epsilon_is_of_each_prediction(median_made: Path, run: Run) -> None:
+def test_a_curve_says_whose_epsilon_is_of_each_prediction(median_made, run):
     words = ["curve", "sample:iris", "--target", "petal_width", "--bounds", "plan.toml", "--model", "median-xgboost"]
     words += ["--regimes", "none,private", "--epsilons", "1,20", "--repeats", "1", "--jobs", "1", "-o", "curve.csv"]
     answer = run(*words)

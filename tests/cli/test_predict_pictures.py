@@ -1,14 +1,11 @@
 """``predict`` for images: a labelled set is judged, single files and folders without classes are brought to size."""
 
-from __future__ import annotations
-
 import csv
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import Run
 from PIL import Image
 
 from workbench.release.ledger.ledger import Ledger
@@ -20,7 +17,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     """A folder with labelled images, and a network that was released of them."""
     from workbench.cli import main
 
@@ -43,7 +40,7 @@ def lines_of(path: Path) -> list[list[str]]:
         return list(csv.reader(stream))
 
 
-def test_a_labelled_set_is_judged(made: Path, run: Run, tmp_path: Path) -> None:
+def test_a_labelled_set_is_judged(made, run, tmp_path):
     told = run("predict", str(made / "set.npz"), "--model", str(made / "net"), "-o", str(tmp_path / "out.csv"))
     header, *lines = lines_of(tmp_path / "out.csv")
     assert header == ["row", "predicted class", "probability of dark", "probability of bright"]
@@ -57,7 +54,7 @@ def test_a_labelled_set_is_judged(made: Path, run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "files"), [("loose", ["0.png", "1.png"]), ("loose/1.png", ["1.png"])])
-def test_files_without_classes_are_predicted_by_name(made: Path, run: Run, tmp_path: Path, name, files) -> None:
+def test_files_without_classes_are_predicted_by_name(made, run, tmp_path, name, files):
     told = run("predict", str(made / name), "--model", str(made / "net"), "-o", str(tmp_path / "out.csv"), "--json")
     assert told.code == 0
     assert "accuracy" not in told.json
@@ -66,7 +63,7 @@ def test_files_without_classes_are_predicted_by_name(made: Path, run: Run, tmp_p
     assert [line[1] for line in lines] == files
 
 
-def test_what_is_no_image_is_one_sentence(made: Path, run: Run, tmp_path: Path) -> None:
+def test_what_is_no_image_is_one_sentence(made, run, tmp_path):
     (tmp_path / "bad.png").write_bytes(b"not a picture")
     words = ("--model", str(made / "net"), "-o", str(tmp_path / "out.csv"))
     assert "is not a PNG or JPEG image" in run("predict", str(tmp_path / "bad.png"), *words).error()
@@ -74,9 +71,7 @@ def test_what_is_no_image_is_one_sentence(made: Path, run: Run, tmp_path: Path) 
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_how_many_are_right_is_noted_in_the_ledger_and_predictions_without_classes_are_not(
-    made: Path, run: Run, tmp_path: Path
-) -> None:
+def test_how_many_are_right_is_noted_in_the_ledger_and_predictions_without_classes_are_not(made, run, tmp_path):
     book = tmp_path / "book.sqlite"
     words = ("--model", str(made / "net"), "--ledger", str(book))
     assert run("predict", str(made / "loose"), *words, "-o", str(tmp_path / "loose.csv")).code == 0

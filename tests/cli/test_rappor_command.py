@@ -1,20 +1,16 @@
 """What is promised of ``rappor encode | sum | map | decode | simulate``."""
 
-from __future__ import annotations
-
 import csv
 import random
-from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 PARAMS = "k,h,m,p,q,f\n64,2,4,0.5,0.75,0.25\n"
 ENCODE = ["rappor", "encode", "values.csv", "--params", "params.csv", "-o", "out.csv", "--ledger", "l.sqlite"]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """A folder with a table of clients in the published format, parameters and candidates."""
     monkeypatch.chdir(tmp_path)
     drawn = random.Random(1)
@@ -25,7 +21,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_whole_way(place: Path, run: Run) -> None:
+def test_the_whole_way(place, run):
     told = run(*ENCODE, "--json").json
     assert told["reports"] == 4000
     assert told["epsilon_charged"] == pytest.approx(told["epsilon_one"], abs=2e-6)
@@ -49,7 +45,7 @@ def test_the_whole_way(place: Path, run: Run) -> None:
     assert "of 5 candidates found in 4,000 reports" in run(*words).out
 
 
-def test_simulations(place: Path, run: Run) -> None:
+def test_simulations(place, run):
     told = run("rappor", "simulate", "--preset", "normal", "--reports", "20000", "-o", "r.csv", "--json").json
     assert told["epsilon_permanent"] is None  # f = 0: infinite
     assert told["candidates"] == 100
@@ -93,27 +89,20 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_is_told_and_leaves_nothing(place: Path, run: Run, name: str) -> None:
+def test_a_mistake_is_told_and_leaves_nothing(place, run, name):
     words, told = REFUSED[name]
     before = {p.name: p.read_bytes() for p in place.iterdir()}
     assert told in run(*words).error()
     assert {p.name: p.read_bytes() for p in place.iterdir()} == before
 
 
-def test_f_of_0_without_other_noise_is_never_charged(place: Path, run: Run) -> None:
+def test_f_of_0_without_other_noise_is_never_charged(place, run):
     (place / "params.csv").write_text("k,h,m,p,q,f\n64,2,4,0,1,0\n", "utf-8")
     assert "infinite epsilon" in run(*ENCODE).error()
     assert not (place / "l.sqlite").exists()
 
 
-def test_a_second_release_is_refused_by_the_budget(place: Path, run: Run) -> None:
-    assert run(*ENCODE).code == 0
-    words = [*ENCODE[:6], "second.csv", *ENCODE[7:]]
-    assert "0 remain" in run(*words).error(3)
-    assert not (place / "second.csv").exists()
-
-
-def test_a_plan_says_whose_rows_they_are(place: Path, run: Run) -> None:
+def test_a_plan_says_whose_rows_they_are(place, run):
     plan = "epsilon = 1.0\nrows_per_person = 3\n" + "".join(
         f'[[column]]\nname = "{name}"\naction = "drop"\n' for name in ("client", "cohort", "value")
     )
@@ -122,7 +111,7 @@ def test_a_plan_says_whose_rows_they_are(place: Path, run: Run) -> None:
     assert told["epsilon_charged"] == pytest.approx(3 * told["epsilon_one"], abs=5e-6)
 
 
-def test_kept_answers_are_used_again(place: Path, run: Run) -> None:
+def test_kept_answers_are_used_again(place, run):
     assert run(*ENCODE, "--answers", "answers.txt").code == 0
     assert run("ledger", "cap", "values.csv", "--epsilon", "9", "--ledger", "l.sqlite").code == 0
     kept = (place / "answers.txt").read_text("ascii")
@@ -130,7 +119,7 @@ def test_kept_answers_are_used_again(place: Path, run: Run) -> None:
     assert (place / "answers.txt").read_text("ascii") == kept
 
 
-def test_a_column_of_a_table_with_one_column_and_basic_values(place: Path, run: Run) -> None:
+def test_a_column_of_a_table_with_one_column_and_basic_values(place, run):
     (place / "one.csv").write_text("city\nGraz\nLinz\nGraz\n", "utf-8")
     (place / "cities.txt").write_text("Graz\nLinz\nWien\n", "utf-8")
     (place / "params.csv").write_text("k,h,m,p,q,f\n3,1,1,0.25,0.75,0.5\n", "utf-8")

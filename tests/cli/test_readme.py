@@ -5,7 +5,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 from workbench.cli.catalogue import COMMANDS, load
 from workbench.cli.main import parser_of
@@ -16,9 +15,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_first_release_of_the_readme_works_as_it_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
-) -> None:
+def test_the_first_release_of_the_readme_works_as_it_is_written(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     (block,) = re.findall(r"## The first release\n\n```console\n(.*?)```", README, re.DOTALL)
     commands = [shlex.split(line.removeprefix("$ "), comments=True) for line in block.splitlines()]
@@ -30,7 +27,7 @@ def test_the_first_release_of_the_readme_works_as_it_is_written(
     assert len(commands) == 7
 
 
-def test_the_readme_is_two_screens_and_names_every_command_topic_and_file() -> None:
+def test_the_readme_is_two_screens_and_names_every_command_topic_and_file():
     assert len(README.splitlines()) <= 90
     assert set(COMMANDS) <= set(re.findall(r"`([a-z-]+)`", README))
     assert set(re.findall(r"`workbench help ([a-z]+)`", README)) == set(TOPICS)
@@ -41,7 +38,7 @@ def test_the_readme_is_two_screens_and_names_every_command_topic_and_file() -> N
 
 
 @pytest.mark.parametrize("name", TOPICS)
-def test_a_topic_has_a_title_and_options_that_exist(name: str, run: Run) -> None:
+def test_a_topic_has_a_title_and_options_that_exist(name, run):
     answer = run("help", name)
     assert answer.code == 0
     assert answer.out.startswith(topic_text(name).rstrip("\n"))
@@ -52,21 +49,21 @@ def test_a_topic_has_a_title_and_options_that_exist(name: str, run: Run) -> None
         parser_of(load(command)).parse_args(words)
 
 
-def test_every_text_of_the_help_is_a_topic() -> None:
+def test_every_text_of_the_help_is_a_topic():
     assert {path.stem for path in (resources() / "help").glob("*.md")} == set(TOPICS)
 
 
-def test_help_of_a_command_is_its_help_and_a_topic_names_its_command(run: Run) -> None:
+def test_help_of_a_command_is_its_help_and_a_topic_names_its_command(run):
     assert run("help", "fit") == run("fit", "--help")
     assert run("help", "rappor").out.endswith("Options: workbench rappor --help\n")
 
 
-def test_an_unknown_topic_is_refused_with_the_nearest_one(run: Run) -> None:
+def test_an_unknown_topic_is_refused_with_the_nearest_one(run):
     assert "did you mean 'reading'?" in run("help", "readin").error()
     assert "one topic" in run("help", "plan", "reading").error()
 
 
-def test_reading_options_are_listed_in_every_help_and_explained_in_one(run: Run) -> None:
+def test_reading_options_are_listed_in_every_help_and_explained_in_one(run):
     explained = run("help", "reading").out
     for words in (["sanitize"], ["ledger", "cap"]):
         listed = run(*words, "--help").out
@@ -75,7 +72,7 @@ def test_reading_options_are_listed_in_every_help_and_explained_in_one(run: Run)
     assert "lines before the table" in explained
 
 
-def test_the_help_is_searched_by_every_word_with_titles_first() -> None:
+def test_the_help_is_searched_by_every_word_with_titles_first():
     found = [hit.topic for hit in search_topics("bounds")]
     assert found[0] == "bounds"
     assert {"ways", "plan", "learners"} & set(found)

@@ -1,14 +1,11 @@
 """Documents, bundles and signatures from the command line, of every kind of release."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_cases import Run
 
 from workbench.params import WorkbenchError
 from workbench.release.documents import written_document
@@ -27,7 +24,7 @@ OTHERS = {
 
 
 @pytest.fixture
-def unprinted(monkeypatch: pytest.MonkeyPatch) -> None:
+def unprinted(monkeypatch):
     """Let a PDF be its title: the printing itself has tests of its own."""
     monkeypatch.setattr(written_document, "pdf_bytes", lambda document: document.title.encode())
 
@@ -36,7 +33,7 @@ def checked(bundle: str) -> int:
     return subprocess.run([sys.executable, "-I", "-S", f"{bundle}/verify.py"], capture_output=True).returncode
 
 
-def test_a_release_comes_with_its_papers(folder: Path, run: Run, unprinted: None) -> None:
+def test_a_release_comes_with_its_papers(folder, run, unprinted):
     assert run("key", "make", "--json").json["key"]["public_key"]
     told = run(*SANITIZE, "--pdf", "c.pdf", "--html", "c.html", "--bundle", "b", "--sign", "--json").json
     assert {told[k] for k in ("pdf", "html", "bundle", "signature")} == {
@@ -59,7 +56,7 @@ def test_a_release_comes_with_its_papers(folder: Path, run: Run, unprinted: None
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[] if kind == "statistics" else [pytest.mark.slow]) for kind in OTHERS]
 )
-def test_every_kind_of_release_is_bundled_and_runs_again(folder: Path, run: Run, unprinted: None, kind: str) -> None:
+def test_every_kind_of_release_is_bundled_and_runs_again(folder, run, unprinted, kind):
     plan = ["--bounds", "plan.toml"] if kind in ("model", "network") else []
     done = run(*OTHERS[kind], *plan, *LEDGER, "--bundle", "b", "--json")
     assert done.code == 0, done
@@ -85,7 +82,7 @@ def request_of(path: Path, kind: str) -> object:
     return json.loads(path.with_name(f"{path.name}.csv.certificate.json").read_text("utf-8"))["request"]
 
 
-def test_a_model_of_a_release_is_bundled_afterwards(folder: Path, run: Run, unprinted: None) -> None:
+def test_a_model_of_a_release_is_bundled_afterwards(folder, run, unprinted):
     assert run(*SANITIZE).code == 0
     words = ["fit", "--on-release", "out.csv", "--target", "city", "--model", "naive-bayes", "-o", "free"]
     assert "are made afterwards" in run(*words, "--bundle", "b").error()
@@ -95,7 +92,7 @@ def test_a_model_of_a_release_is_bundled_afterwards(folder: Path, run: Run, unpr
     assert checked("b") == 0
 
 
-def test_papers_are_made_of_a_release_that_stands(folder: Path, run: Run, unprinted: None) -> None:
+def test_papers_are_made_of_a_release_that_stands(folder, run, unprinted):
     assert run(*SANITIZE).code == 0
     told = run("certificate", "out.csv.certificate.json", "--html", "c.html", "--bundle", "b", *LEDGER, "--json").json
     assert told["release"] == "out.csv"
@@ -108,9 +105,7 @@ def test_papers_are_made_of_a_release_that_stands(folder: Path, run: Run, unprin
     assert not (folder / "d.html").exists()
 
 
-def test_papers_that_cannot_be_written_leave_the_release_and_say_so(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_papers_that_cannot_be_written_leave_the_release_and_say_so(folder, run, monkeypatch):
     def failed(told: object, target: Path, ledger: object, **_: bool) -> None:
         raise WorkbenchError("Qt cannot print the PDF: libGL.so.1")
 
@@ -121,7 +116,7 @@ def test_papers_that_cannot_be_written_leave_the_release_and_say_so(
     assert not (folder / "b").exists()
 
 
-def test_what_cannot_be_written_is_refused_before_a_charge(folder: Path, run: Run) -> None:
+def test_what_cannot_be_written_is_refused_before_a_charge(folder, run):
     (folder / "b").mkdir()
     (folder / "b" / "x").write_text("x")
     for words in (["--bundle", "b"], ["--pdf", "plan.pdf", "--html", "no/x.html"], ["--sign"]):
@@ -133,7 +128,7 @@ def test_what_cannot_be_written_is_refused_before_a_charge(folder: Path, run: Ru
     assert not (folder / "out.csv").exists()
 
 
-def test_only_a_known_key_will_do_where_one_is_asked_for(folder: Path, run: Run) -> None:
+def test_only_a_known_key_will_do_where_one_is_asked_for(folder, run):
     assert run(*SANITIZE).code == 0
     assert run("verify", "out.csv", "--known", "--json").json["problems"] == ["it has no signature"]
     own = run("key", "make", "--json").json

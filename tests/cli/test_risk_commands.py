@@ -1,14 +1,12 @@
 """``workbench risk`` and ``workbench anonymity``: the keys of the contract, words, and what the ledger notes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
 from pathlib import Path
 
 import pytest
-from command_cases import Run, cities
+from command_cases import cities
 
 from workbench.release.atomic import PartFile
 from workbench.release.ledger.ledger import Ledger
@@ -21,7 +19,7 @@ ANONYMITY = ("anonymity", "t.csv", "--quasi", "age,town", "--sensitive", "ill", 
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text(ROWS, "utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -32,7 +30,7 @@ def noted(folder: Path) -> list[str]:
         return [one.study for one in ledger.figures()]
 
 
-def test_risk_has_the_keys_of_the_contract_and_the_ledger_notes_it_first(folder: Path, run: Run) -> None:
+def test_risk_has_the_keys_of_the_contract_and_the_ledger_notes_it_first(folder, run):
     found = run(*RISK, "--sensitive", "ill", "--sample-fraction", "0.1", "--json").done
     assert (found["unique"], found["k"], found["private"]) == (2, 1, True)
     assert found["risk"]["prosecutor"] == {"highest": 1.0, "average": 0.75, "above_threshold": 1.0}
@@ -42,7 +40,7 @@ def test_risk_has_the_keys_of_the_contract_and_the_ledger_notes_it_first(folder:
     assert noted(folder) == ["risk"]
 
 
-def test_anonymity_has_the_keys_of_the_contract(folder: Path, run: Run) -> None:
+def test_anonymity_has_the_keys_of_the_contract(folder, run):
     found = run(*ANONYMITY, "--json").done
     assert (found["k"], found["l_distinct"], found["l_entropy"]) == (1, 1, 1.0)
     assert found["t"] == pytest.approx(1 / 4)
@@ -51,7 +49,7 @@ def test_anonymity_has_the_keys_of_the_contract(folder: Path, run: Run) -> None:
     assert noted(folder) == ["risk"]
 
 
-def test_words_have_each_measure_and_the_badge(folder: Path, run: Run) -> None:
+def test_words_have_each_measure_and_the_badge(folder, run):
     shown = run(*RISK, "--sensitive", "ill").shown
     for title in ("Classes", "Risk of being found", "ℓ-diversity", "t-closeness", "Special uniques", "HIPAA"):
         assert title in shown
@@ -73,9 +71,7 @@ def test_words_have_each_measure_and_the_badge(folder: Path, run: Run) -> None:
         (("--quasi", "age", "--population", "p.csv"), "the population does not contain every row of the table (p.csv)"),
     ],
 )
-def test_an_error_is_one_sentence_with_place_and_fix(
-    folder: Path, run: Run, words: tuple[str, ...], stated: str
-) -> None:
+def test_an_error_is_one_sentence_with_place_and_fix(folder, run, words, stated):
     (folder / "p.csv").write_text("age\n30\n", "utf-8")
     answer = run("risk", "t.csv", *words, "--ledger", "book.sqlite")
     assert (answer.code, answer.out) == (2, "")
@@ -83,13 +79,13 @@ def test_an_error_is_one_sentence_with_place_and_fix(
     assert "; " in answer.err.splitlines()[-1]
 
 
-def test_anonymity_without_a_sensitive_column_names_the_option(folder: Path, run: Run) -> None:
+def test_anonymity_without_a_sensitive_column_names_the_option(folder, run):
     answer = run("anonymity", "t.csv", "--quasi", "age")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "--sensitive" in answer.err
 
 
-def test_a_hierarchy_says_how_far_apart_sensitive_values_are(folder: Path, run: Run) -> None:
+def test_a_hierarchy_says_how_far_apart_sensitive_values_are(folder, run):
     """Flu and a cold are both of the lungs, which is half as far as the whole way."""
     (folder / "trees").mkdir()
     (folder / "trees" / "ill.csv").write_text("flu;lungs;*\ncold;lungs;*\nulcer;stomach;*\n", "utf-8")
@@ -101,21 +97,21 @@ def test_a_hierarchy_says_how_far_apart_sensitive_values_are(folder: Path, run: 
     assert (answer.code, "the value 'cold'" in answer.err) == (2, True)
 
 
-def test_the_population_answers_in_place_of_a_fraction(folder: Path, run: Run) -> None:
+def test_the_population_answers_in_place_of_a_fraction(folder, run):
     (folder / "p.csv").write_text("town,age\n" + "H,30\n" * 4 + "D,40\n" * 5 + "H,50\n" * 2 + "D,9\n", "utf-8")
     found = run(*RISK, "--population", "p.csv", "--json").done
     assert found["risk"]["journalist"]["highest"] == 0.5
     assert (found["population"]["unique"], found["population"]["model"]) == (1.0, "counted")
 
 
-def test_a_measure_is_its_line_in_the_list(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measure_is_its_line_in_the_list(folder, run, monkeypatch):
     toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
     monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
     assert run(*RISK, "--json").done["toy"] == 4
     assert "A toy\nrows  4\n" in run(*RISK).shown
 
 
-def test_figures_of_a_release_are_public_and_not_noted(folder: Path, run: Run) -> None:
+def test_figures_of_a_release_are_public_and_not_noted(folder, run):
     assert run("plan", "sample:iris", "--epsilon", "1", "-o", "plan.toml").code == 0
     done = run("sanitize", "sample:iris", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "book.sqlite")
     assert done.code == 0, done
@@ -128,7 +124,7 @@ def test_figures_of_a_release_are_public_and_not_noted(folder: Path, run: Run) -
     assert noted(folder) == ["risk"]
 
 
-def test_figures_of_a_generalised_table_are_public_as_well(folder: Path, run: Run) -> None:
+def test_figures_of_a_generalised_table_are_public_as_well(folder, run):
     (folder / "trees").mkdir()
     for name, values in (("age", ("30", "40", "50")), ("town", ("H", "D"))):
         (folder / "trees" / f"{name}.csv").write_text("".join(f"{value};*\n" for value in values), "utf-8")
@@ -143,13 +139,13 @@ def test_figures_of_a_generalised_table_are_public_as_well(folder: Path, run: Ru
 
 
 @pytest.fixture
-def quality_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def quality_folder(tmp_path, monkeypatch):
     """A folder to stand in, with a table and its plan."""
     monkeypatch.chdir(tmp_path)
     return cities(tmp_path)
 
 
-def test_synthetic_rows_are_scored_and_the_ledger_notes_it(quality_folder: Path, run: Run) -> None:
+def test_synthetic_rows_are_scored_and_the_ledger_notes_it(quality_folder, run):
     book = ("--ledger", "book.sqlite")
     run("synthesize", "t.csv", "--plan", "plan.toml", "--epsilon", "3", "-o", "s.csv", *book)
     words = ("quality", "s.csv", "--original", "t.csv", "--target", "city", *book)
@@ -172,7 +168,7 @@ def test_synthetic_rows_are_scored_and_the_ledger_notes_it(quality_folder: Path,
     assert again == found
 
 
-def test_any_table_and_a_control_set_will_do(quality_folder: Path, run: Run) -> None:
+def test_any_table_and_a_control_set_will_do(quality_folder, run):
     rows = Path("t.csv").read_text().splitlines()
     Path("copy.csv").write_text("\n".join(rows[:9]) + "\n")
     Path("others.csv").write_text("\n".join([rows[0], *rows[9:]]) + "\n")
@@ -182,7 +178,7 @@ def test_any_table_and_a_control_set_will_do(quality_folder: Path, run: Run) -> 
     assert found["scores"]["column_shapes"]["value"] == 1
 
 
-def test_what_is_no_table_of_rows_is_refused(quality_folder: Path, run: Run) -> None:
+def test_what_is_no_table_of_rows_is_refused(quality_folder, run):
     book = ("--ledger", "book.sqlite")
     run("statistics", "t.csv", "--plan", "plan.toml", "--epsilon", "1", "-o", "f.csv", *book)
     assert "no rows of people" in run("quality", "f.csv", "--original", "t.csv", *book).refused()
@@ -192,15 +188,13 @@ def test_what_is_no_table_of_rows_is_refused(quality_folder: Path, run: Run) -> 
     assert "no column 'age2'" in run("quality", "t.csv", "--original", "t.csv", "--target", "age2", *book).refused()
 
 
-def test_numbers_nearer_than_the_steps_of_a_double_are_scored(quality_folder: Path, run: Run) -> None:
+def test_numbers_nearer_than_the_steps_of_a_double_are_scored(quality_folder, run):
     lines = [f"{10**18 + i},{'xy'[i % 2]}" for i in range(60)]
     Path("long.csv").write_text("\n".join(["n,c", *lines]) + "\n", "utf-8")
     assert run("quality", "long.csv", "--original", "long.csv", "--json").done["overall"] is not None
 
 
-def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted(
-    quality_folder: Path, run: Run
-) -> None:
+def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted(quality_folder, run):
     book = ("--ledger", "book.sqlite")
     assert run("quality", "t.csv", "--original", "t.csv", "--control", "t.csv", *book).code == 2
     Path("other.csv").write_text("age,city\n" + "\n".join(f"{20 + i},x{i % 3}" for i in range(40)) + "\n", "utf-8")
@@ -216,13 +210,13 @@ COLUMNS = ("--quasi", "age", "--sensitive", "city", "--attacks", "50", "--ledger
 
 
 @pytest.fixture
-def report_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def report_folder(tmp_path, monkeypatch):
     """A folder to stand in, with a table, its plan and a release."""
     monkeypatch.chdir(tmp_path)
     return cities(tmp_path)
 
 
-def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(report_folder: Path, run: Run) -> None:
+def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(report_folder, run):
     run("sanitize", "t.csv", "--plan", "plan.toml", "-o", "n.csv", "--ledger", "book.sqlite")
     words = ("report", "n.csv", "--original", "t.csv", *COLUMNS, "-o", "r.html", "--bundle", "b")
     found = run(*words, "--json").done
@@ -243,7 +237,7 @@ def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(report_folder: 
     assert "exists" in run(*words).refused()
 
 
-def test_a_table_alone_is_reported_on(report_folder: Path, run: Run) -> None:
+def test_a_table_alone_is_reported_on(report_folder, run):
     shown = run("report", "t.csv", *COLUMNS, "-o", "r.html").shown
     assert "rows of the table are unique" in shown
     assert "private – not for release" in shown
@@ -251,7 +245,7 @@ def test_a_table_alone_is_reported_on(report_folder: Path, run: Run) -> None:
     assert ".pdf or .html" in run("report", "t.csv", *COLUMNS, "-o", "r.txt").refused()
 
 
-def test_a_model_is_attacked_as_models_are(report_folder: Path, run: Run) -> None:
+def test_a_model_is_attacked_as_models_are(report_folder, run):
     run("fit", "t.csv", "--target", "city", "--model", "naive-bayes", "--epsilon", "1", "--bounds", "plan.toml",
         "-o", "m", "--ledger", "book.sqlite")  # fmt: skip
     lines = Path("t.csv").read_text("utf-8").splitlines()
@@ -265,9 +259,7 @@ def test_a_model_is_attacked_as_models_are(report_folder: Path, run: Run) -> Non
 
 
 @pytest.mark.parametrize("form", ["html", "pdf"])
-def test_a_full_disk_leaves_no_half_a_report_and_is_one_sentence(
-    form: str, report_folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_half_a_report_and_is_one_sentence(form, report_folder, run, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

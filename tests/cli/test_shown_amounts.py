@@ -1,10 +1,8 @@
 """Commands count one row as one row and show ε in four digits; their JSON has all of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from command_cases import PLAN, Run
+from command_cases import PLAN
 
 from workbench.release.verify_any import verified
 from workbench.render.document import FactList
@@ -18,7 +16,7 @@ def one_row(folder: Path) -> tuple[str, ...]:
     return ("sanitize", "one.csv", "--plan", "one.toml", "-o", "out.csv", *LEDGER)
 
 
-def test_one_row_is_one_row_in_commands_documents_and_faults(folder: Path, run: Run) -> None:
+def test_one_row_is_one_row_in_commands_documents_and_faults(folder, run):
     command = one_row(folder)
     assert "1 row, 2 columns" in run("describe", "one.csv", "--header", "yes").shown
     assert "released 1 row to" in run(*command).shown
@@ -28,7 +26,7 @@ def test_one_row_is_one_row_in_commands_documents_and_faults(folder: Path, run: 
     assert facts["Contents"].startswith("1 row, each value")
 
 
-def test_a_charge_is_shown_in_four_digits_rounded_up_and_json_has_all(folder: Path, run: Run) -> None:
+def test_a_charge_is_shown_in_four_digits_rounded_up_and_json_has_all(folder, run):
     command = one_row(folder)
     shown = run(*command).shown
     assert "charged epsilon = 0.9993, 0 remain" in shown
@@ -38,7 +36,7 @@ def test_a_charge_is_shown_in_four_digits_rounded_up_and_json_has_all(folder: Pa
     assert "0.99928" not in table
 
 
-def test_a_refused_charge_is_in_four_digits_and_its_command_in_all(folder: Path, run: Run) -> None:
+def test_a_refused_charge_is_in_four_digits_and_its_command_in_all(folder, run):
     command = one_row(folder)
     assert run(*command).code == 0
     said = run(*command, "--replace").error(3)

@@ -1,16 +1,12 @@
 """``workbench solve`` by its contract, run as a person runs it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from tests.cli.command_cases import PLAN, TABLE, Run
+from tests.cli.command_cases import PLAN, TABLE
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "t.csv").write_text(TABLE)
     monkeypatch.chdir(tmp_path)
@@ -20,7 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 WANT = ("--want", "mean(age)<=2", "--want", "share(city=Graz) ± 5 %")
 
 
-def test_from_a_plan_and_from_a_table_the_answer_is_the_same(folder: Path, run: Run) -> None:
+def test_from_a_plan_and_from_a_table_the_answer_is_the_same(folder, run):
     found = run("solve", "plan.toml", "--rows", "20", *WANT, "--json").done
     assert set(found) >= {"epsilon", "split", "impossible"}
     assert found["impossible"] == []
@@ -32,7 +28,7 @@ def test_from_a_plan_and_from_a_table_the_answer_is_the_same(folder: Path, run: 
     assert sorted(p.name for p in folder.iterdir()) == ["plan.toml", "t.csv"]
 
 
-def test_a_sample_declares_its_columns_and_a_table_without_a_plan_does_not(folder: Path, run: Run) -> None:
+def test_a_sample_declares_its_columns_and_a_table_without_a_plan_does_not(folder, run):
     assert run("solve", "sample:people", "--want", "mean(age)<=2", "--json").done["epsilon"] < 0.05
     assert "--plan PLAN" in run("solve", "t.csv", "--want", "mean(age)<=2").error()
     assert "--rows N" in run("solve", "plan.toml", "--want", "mean(age)<=2").error()
@@ -54,11 +50,11 @@ def test_a_sample_declares_its_columns_and_a_table_without_a_plan_does_not(folde
         ([], "--want"),
     ],
 )
-def test_a_bad_wish_is_one_sentence(folder: Path, run: Run, given: list[str], part: str) -> None:
+def test_a_bad_wish_is_one_sentence(folder, run, given, part):
     assert part in run("solve", "plan.toml", "--rows", "20", *given).error()
 
 
-def test_what_is_impossible_is_an_answer(folder: Path, run: Run) -> None:
+def test_what_is_impossible_is_an_answer(folder, run):
     found = run("solve", "plan.toml", "--rows", "20", *WANT, "--epsilon-max", "0.5", "--json").done
     assert found["epsilon"] is None
     assert found["split"] == {}
@@ -69,7 +65,7 @@ def test_what_is_impossible_is_an_answer(folder: Path, run: Run) -> None:
     assert "not possible: mean(age) ± 2: mean(age) alone needs" in told
 
 
-def test_what_is_written_is_what_the_release_takes(folder: Path, run: Run) -> None:
+def test_what_is_written_is_what_the_release_takes(folder, run):
     found = run("solve", "t.csv", "--plan", "plan.toml", *WANT, "-o", "asked.toml", "--json").done
     given = ["--plan", "plan.toml", "--epsilon", str(found["epsilon"]), "--request", "asked.toml"]
     assert found["next"] == f"workbench statistics t.csv {' '.join(given)} -o OUT"
@@ -86,7 +82,7 @@ def test_what_is_written_is_what_the_release_takes(folder: Path, run: Run) -> No
     assert 1.96 * made["columns"][0]["mean_error"] < 40.01
 
 
-def test_an_epsilon_is_spent_whole(folder: Path, run: Run) -> None:
+def test_an_epsilon_is_spent_whole(folder, run):
     equal = ["--want", "mean(age)", "--want", "share(city=Graz)", "--epsilon", "2", "--equal"]
     found = run("solve", "plan.toml", "--rows", "2000", *equal, "--json").done
     assert found["epsilon"] == 2
@@ -94,9 +90,9 @@ def test_an_epsilon_is_spent_whole(folder: Path, run: Run) -> None:
     assert found["errors"]["mean(age)"] / 120 == pytest.approx(found["errors"]["share(city=Graz)"], abs=1 / 2000)
 
 
-def test_a_plan_that_is_missing_is_said_before_the_rows(folder: Path, run: Run) -> None:
+def test_a_plan_that_is_missing_is_said_before_the_rows(folder, run):
     assert "does not exist (nowhere.toml)" in run("solve", "nowhere.toml", "--want", "mean(age)<=2").error()
 
 
-def test_a_wish_for_an_unknown_column_says_which_there_are(folder: Path, run: Run) -> None:
+def test_a_wish_for_an_unknown_column_says_which_there_are(folder, run):
     assert "; choose from age, " in run("solve", "plan.toml", "--rows", "20", "--want", "mean(zzz)<=2").error()

@@ -1,7 +1,5 @@
 """Every source from the command line: described, planned, released, verified, and the same dataset as its CSV."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import sys
@@ -36,7 +34,7 @@ def planned(run: Run, data: str, *more: str) -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param(k, marks=() if k in SOME else pytest.mark.slow) for k in KINDS])
-def test_a_release_from_every_source_is_verified(name: str, folder: Path, run: Run) -> None:
+def test_a_release_from_every_source_is_verified(name, folder, run):
     data = source(folder, name)
     described = done(run, "describe", data)
     assert described["rows"] == len(ROWS)
@@ -49,7 +47,7 @@ def test_a_release_from_every_source_is_verified(name: str, folder: Path, run: R
     assert done(run, "verify", "out.csv")["ok"]
 
 
-def test_a_packed_copy_is_the_same_dataset(folder: Path, run: Run) -> None:
+def test_a_packed_copy_is_the_same_dataset(folder, run):
     (folder / "people.csv").write_text(CSV, "utf-8")
     planned(run, "people.csv")
     done(run, "sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv")
@@ -60,9 +58,7 @@ def test_a_packed_copy_is_the_same_dataset(folder: Path, run: Run) -> None:
         assert "only 0 remain" in refused
 
 
-def test_labels_of_a_file_are_proposed_and_nothing_is_released_before_they_are_confirmed(
-    folder: Path, run: Run
-) -> None:
+def test_labels_of_a_file_are_proposed_and_nothing_is_released_before_they_are_confirmed(folder, run):
     coded(folder / "people.sav")
     described = {column["name"]: column for column in done(run, "describe", "people.sav")["columns"]}
     assert described["city"]["label"] == "City of birth"
@@ -86,7 +82,7 @@ def test_labels_of_a_file_are_proposed_and_nothing_is_released_before_they_are_c
     assert released <= {"city", "1", "2", ""}
 
 
-def test_the_sheet_that_was_read_is_in_the_plan(folder: Path, run: Run) -> None:
+def test_the_sheet_that_was_read_is_in_the_plan(folder, run):
     workbook(folder / "book.xlsx", "Notes")
     told = run("describe", "book.xlsx")
     assert "the sheet People is read; the workbook has others: Notes; use --sheet" in told.err
@@ -100,7 +96,7 @@ def test_the_sheet_that_was_read_is_in_the_plan(folder: Path, run: Run) -> None:
     assert refused.startswith("error: the workbook has no sheet 'Patients'")
 
 
-def test_a_member_of_an_archive_is_named_in_the_plan(folder: Path, run: Run) -> None:
+def test_a_member_of_an_archive_is_named_in_the_plan(folder, run):
     packed_zip(folder / "two.zip", "a.csv", "b.csv")
     assert "the archive has 2 members: a.csv, b.csv" in run("describe", "two.zip").refused()
     planned(run, "two.zip", "--member", "b.csv")
@@ -120,9 +116,7 @@ def test_a_member_of_an_archive_is_named_in_the_plan(folder: Path, run: Run) -> 
         ("people.parquet", ["--missing", "Graz"], ""),
     ],
 )
-def test_an_option_that_means_nothing_for_a_table_is_refused(
-    folder: Path, run: Run, data: str, option: list[str], refused: str
-) -> None:
+def test_an_option_that_means_nothing_for_a_table_is_refused(folder, run, data, option, refused):
     pl.read_csv("people.csv").write_parquet("people.parquet")
     Path("people.csv.gz").write_bytes(gzip.compress(Path("people.csv").read_bytes()))
     answer = run("describe", data, *option)
@@ -132,7 +126,7 @@ def test_an_option_that_means_nothing_for_a_table_is_refused(
         assert answer.code == 0
 
 
-def test_an_option_may_be_for_another_of_the_tables(folder: Path, run: Run) -> None:
+def test_an_option_may_be_for_another_of_the_tables(folder, run):
     pl.read_csv("people.csv").write_parquet("people.parquet")
     words = ["risk", "people.csv", "--quasi", "city", "--population", "people.parquet", "--ledger", "l.sqlite"]
     assert run(*words, "--delimiter", ",").code == 0
@@ -140,7 +134,7 @@ def test_an_option_may_be_for_another_of_the_tables(folder: Path, run: Run) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
-def test_a_pipe_is_refused_with_a_reading_option_too(folder: Path, run: Run) -> None:
+def test_a_pipe_is_refused_with_a_reading_option_too(folder, run):
     """It would be waited for until somebody writes into it."""
     os.mkfifo("pipe.csv")
     assert "not a regular file" in run("describe", "pipe.csv", "--delimiter", ",").refused()

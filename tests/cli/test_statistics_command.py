@@ -1,19 +1,15 @@
 """``workbench statistics``: release, forecast, requests by option and by file, refusals."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from command_cases import Run
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+def folder(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     assert run("plan", "sample:people", "--epsilon", "3", "-o", "plan.toml").code == 0
     return tmp_path
@@ -27,7 +23,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def test_a_release_with_nothing_asked_has_histograms_and_means(folder: Path, run: Run) -> None:
+def test_a_release_with_nothing_asked_has_histograms_and_means(folder, run):
     answer = run(*BASE, "--epsilon", "1", "-o", "out.csv", "--json")
     assert answer.code == 0, answer
     told = answer.json
@@ -42,7 +38,7 @@ def test_a_release_with_nothing_asked_has_histograms_and_means(folder: Path, run
     assert not (folder / "again.csv").exists()
 
 
-def test_groups_quantiles_and_json(folder: Path, run: Run) -> None:
+def test_groups_quantiles_and_json(folder, run):
     words = ["--by", "sex", "--mean", "income", "--quantiles", "age:0.1,0.5", "--count", "age", "-o", "out.json"]
     assert run(*BASE, "--epsilon", "2", *words).code == 0
     found = json.loads((folder / "out.json").read_text("utf-8"))["figures"]
@@ -53,7 +49,7 @@ def test_groups_quantiles_and_json(folder: Path, run: Run) -> None:
     assert "of kind 'statistics'" in run("estimate", "out.json", "--certificate", "out.json.certificate.json").err
 
 
-def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -> None:
+def test_a_forecast_reads_no_table_and_charges_nothing(folder, run):
     words = ["statistics", "no-such-file.csv", "--plan", "plan.toml", "--epsilon", "1", "--forecast"]
     answer = run(*words, "--rows", "2000", "--mean", "age", "--histogram", "sex", "--json")
     assert answer.code == 0, answer
@@ -67,7 +63,7 @@ def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -
     assert run(*words).code == 2
 
 
-def test_a_forecast_by_groups_states_sizes_and_shares_say_of_what(folder: Path, run: Run) -> None:
+def test_a_forecast_by_groups_states_sizes_and_shares_say_of_what(folder, run):
     words = ["statistics", "--plan", "plan.toml", "--epsilon", "1", "--forecast", "--rows", "3000", "--by", "sex"]
     answer = run(*words, "--mean", "age", "--count", "age", "--json")
     by_size = {f["statistic"]: f["by_group_size"] for f in answer.json["forecast"]}
@@ -85,7 +81,7 @@ def test_a_forecast_by_groups_states_sizes_and_shares_say_of_what(folder: Path, 
     assert "Shares are of all rows" in certificate["method"]["intervals"]
 
 
-def test_a_request_file_says_the_same_as_options(folder: Path, run: Run) -> None:
+def test_a_request_file_says_the_same_as_options(folder, run):
     (folder / "request.toml").write_text(
         '[[figure]]\nstatistic = "histogram"\ncolumn = "age"\nbins = 5\nweight = 3.0\n'
         '[[figure]]\nstatistic = "mean"\ncolumn = "income"\nby = ["sex"]\n',
@@ -114,7 +110,7 @@ def test_a_request_file_says_the_same_as_options(folder: Path, run: Run) -> None
         (["--by", "sex", "--by", "sex"], "--by names 'sex' twice"),
     ],
 )
-def test_refusals_write_nothing(folder: Path, run: Run, words: list[str], said: str) -> None:
+def test_refusals_write_nothing(folder, run, words, said):
     answer = run(*BASE, "--epsilon", "1", "-o", "out.csv", *words)
     assert answer.code == 2, answer
     assert said in answer.err
@@ -123,21 +119,5 @@ def test_refusals_write_nothing(folder: Path, run: Run, words: list[str], said: 
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.txt"])
-def test_other_formats_are_refused(folder: Path, run: Run, output: str) -> None:
+def test_other_formats_are_refused(folder, run, output):
     assert "use one of .csv, .json" in run(*BASE, "--epsilon", "1", "-o", output).err
-
-
-def test_an_unconfirmed_guess_is_refused(folder: Path, run: Run) -> None:
-    table: dict[str, Any] = {"a": [1, 2, 3] * 10, "b": ["x", "y", "z"] * 10}
-    lines = ["a,b", *(f"{a},{b}" for a, b in zip(table["a"], table["b"], strict=True))]
-    (folder / "t.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    assert run("plan", "t.csv", "--epsilon", "1", "--from-data", "-o", "draft.toml").code == 0
-    words = ["statistics", "t.csv", "--plan", "draft.toml", "--epsilon", "1", "-o", "o.csv", "--ledger", "l.sqlite"]
-    answer = run(*words)
-    assert answer.code == 2
-    assert "nobody has confirmed" in answer.err
-    assert run("plan", "--confirm", "draft.toml").code == 0
-    told = run(*words)
-    assert told.code == 0, told
-    assert "not covered by epsilon" in told.err
-    assert json.loads((folder / "o.csv.certificate.json").read_text("utf-8"))["outside_guarantee"]

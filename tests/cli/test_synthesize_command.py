@@ -1,15 +1,12 @@
 """What is promised of ``synthesize``."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 import pytest
-from command_cases import Run, names
+from command_cases import names
 
 from workbench.synth import SYNTHESISERS
 
@@ -20,7 +17,7 @@ WORDS = ["synthesize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--
     ("more", "method"),
     [([], "mst"), (["--target", "city"], "marginals"), (["--target", "city", "--method", "mst"], "mst")],
 )
-def test_it_charges_writes_and_certifies(folder: Path, run: Run, more: list[str], method: str) -> None:
+def test_it_charges_writes_and_certifies(folder, run, more, method):
     told = run(*WORDS, "--epsilon", "0.7", *more, "--json").json
     assert told["epsilon_charged"] == 0.7
     assert (told["method"], told["rows"]) == (method, 20)
@@ -36,7 +33,7 @@ def test_it_charges_writes_and_certifies(folder: Path, run: Run, more: list[str]
 
 
 @pytest.mark.parametrize("more", [[], ["--target", "city"]])
-def test_a_delta_is_charged_certified_and_verified(folder: Path, run: Run, more: list[str]) -> None:
+def test_a_delta_is_charged_certified_and_verified(folder, run, more):
     told = run(*WORDS, "--epsilon", "0.7", "--delta", "1e-6", *more, "--json").json
     assert (told["epsilon_charged"], told["delta_charged"]) == (0.7, 1e-6)
     assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
@@ -54,20 +51,13 @@ def test_a_delta_is_charged_certified_and_verified(folder: Path, run: Run, more:
     assert "this takes about a second and " in human.err
 
 
-def test_the_first_release_sets_the_cap_and_the_second_is_refused(folder: Path, run: Run) -> None:
-    assert run(*WORDS, "--epsilon", "1").code == 0
-    before = names(folder)
-    assert "only 0 remain" in run(*WORDS[:5], "two.csv", *WORDS[6:], "--epsilon", "1").error(3)
-    assert names(folder) == before
-
-
-def test_rows_and_cuts_are_options(folder: Path, run: Run) -> None:
+def test_rows_and_cuts_are_options(folder, run):
     told = run(*WORDS, "--epsilon", "1", "--rows", "77", "--cuts", "4", "--json").json
     assert told["rows"] == 77
     assert pl.read_csv(folder / "out.csv").height == 77
 
 
-def test_the_target_of_the_plan_is_the_default(folder: Path, run: Run) -> None:
+def test_the_target_of_the_plan_is_the_default(folder, run):
     plan = (folder / "plan.toml").read_text("utf-8").replace('name = "city"', 'name = "city"\nrole = "target"')
     (folder / "plan.toml").write_text(plan, "utf-8")
     told = run(*WORDS, "--epsilon", "1", "--json").json
@@ -92,25 +82,25 @@ def test_the_target_of_the_plan_is_the_default(folder: Path, run: Run) -> None:
         ([], "--epsilon"),
     ],
 )
-def test_what_is_refused_leaves_no_file(folder: Path, run: Run, more: list[str], said: str) -> None:
+def test_what_is_refused_leaves_no_file(folder, run, more, said):
     before = names(folder)
     assert said in run(*WORDS, *more).error()
     assert names(folder) == before
 
 
-def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder: Path, run: Run) -> None:
+def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder, run):
     assert run(*WORDS, "--epsilon", "1").code == 0
     told = run("estimate", "out.csv", "--certificate", "out.csv.certificate.json").error()
     assert "of kind 'synthetic'" in told
 
 
-def test_help_names_the_methods(run: Run) -> None:
+def test_help_names_the_methods(run):
     told = " ".join(run("synthesize", "--help").shown.split())
     assert "marginals, mst, aim, tan, line, or auto" in told
     assert [method.name for method in SYNTHESISERS] == ["marginals", "mst", "aim", "tan", "line"]
 
 
-def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder: Path, run: Run) -> None:
+def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder, run):
     declared = "city = Graz & age = 0..40; city = Linz & age = 41..120"
     for method in ("marginals", "mst", "aim", "tan"):
         out = f"{method}.csv"
@@ -124,7 +114,7 @@ def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder:
         assert asked["impossible"] == declared
 
 
-def test_what_the_plan_calls_impossible_is_kept_beside_what_the_command_adds(folder: Path, run: Run) -> None:
+def test_what_the_plan_calls_impossible_is_kept_beside_what_the_command_adds(folder, run):
     plan = (folder / "plan.toml").read_text("utf-8")
     first, second = "city = Graz & age = 0..40", "city = Linz & age = 41..120"
     (folder / "plan.toml").write_text(f'impossible = ["{first}"]\n{plan}', "utf-8")
@@ -153,7 +143,7 @@ def test_what_the_plan_calls_impossible_is_kept_beside_what_the_command_adds(fol
         ("city = Graz; city = Linz | Wien", "no row at all is possible"),
     ],
 )
-def test_what_cannot_be_read_as_impossible_is_refused(folder: Path, run: Run, declared: str, said: str) -> None:
+def test_what_cannot_be_read_as_impossible_is_refused(folder, run, declared, said):
     before = names(folder)
     assert said in run(*WORDS, "--epsilon", "1", "--impossible", declared).error()
     assert names(folder) == before

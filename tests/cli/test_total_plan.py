@@ -1,13 +1,11 @@
 """A plan that replaces invalid values, from the file to the certificate, the model and the estimate."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path
 
 import pytest
-from command_cases import Run, runner
+from command_cases import runner
 
 HEAD = "age,seen,city,label\n"
 GOOD = ["31,2020-03-12,Graz,yes", "47,2020-05-01,Linz,no"] * 20
@@ -59,7 +57,7 @@ UNSTATED = [word for word in STATED if word not in ("--decimal", ".")]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("plan.toml").write_text(PLAN)
     Path("strict.toml").write_text(PLAN.replace('invalid = "replace"\n', "").replace('missing = "?"\n', ""))
@@ -75,7 +73,7 @@ def sanitize(plan: str = "plan.toml", output: str = "out.csv") -> list[str]:
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_no_file_is_refused_for_its_values(run: Run, case: str) -> None:
+def test_no_file_is_refused_for_its_values(run, case):
     write(*GOOD, BAD[case], *GOOD)
     strict = run(*sanitize("strict.toml"))
     if BAD[case]:  # where values are refused a blank line is no row
@@ -91,12 +89,12 @@ def test_no_file_is_refused_for_its_values(run: Run, case: str) -> None:
     assert Path("total.csv").read_text().count("\n") == 82
 
 
-def test_a_table_of_empty_rows_is_a_table(run: Run) -> None:
+def test_a_table_of_empty_rows_is_a_table(run):
     write(*[""] * 12)
     assert run(*sanitize()).json["rows"] == 12
 
 
-def test_what_the_certificate_says_of_a_total_plan(run: Run) -> None:
+def test_what_the_certificate_says_of_a_total_plan(run):
     write(*GOOD, "")
     assert run(*sanitize()).code == 0
     certificate = json.loads(Path("out.csv.certificate.json").read_text())
@@ -108,7 +106,7 @@ def test_what_the_certificate_says_of_a_total_plan(run: Run) -> None:
     assert "every cell was valid" not in statement
 
 
-def test_what_the_certificate_says_of_a_plan_that_refuses(run: Run) -> None:
+def test_what_the_certificate_says_of_a_plan_that_refuses(run):
     write(*GOOD)
     assert run(*sanitize("strict.toml")).code == 0
     statement = json.loads(Path("out.csv.certificate.json").read_text())["guarantee"]["statement"]
@@ -117,7 +115,7 @@ def test_what_the_certificate_says_of_a_plan_that_refuses(run: Run) -> None:
     assert "drawn like a row of fixed public values" not in statement
 
 
-def test_a_file_that_cannot_be_cut_into_rows_is_refused_and_not_charged(run: Run) -> None:
+def test_a_file_that_cannot_be_cut_into_rows_is_refused_and_not_charged(run):
     write(*GOOD, '"31,2020-03-12,Graz,yes')
     answer = run(*sanitize())
     assert answer.code == 2
@@ -125,7 +123,7 @@ def test_a_file_that_cannot_be_cut_into_rows_is_refused_and_not_charged(run: Run
     assert not Path("l.sqlite").exists()
 
 
-def test_forecast_and_estimate_know_the_missing_cell(run: Run) -> None:
+def test_forecast_and_estimate_know_the_missing_cell(run):
     columns = {c["name"]: c for c in run("forecast", "--plan", "plan.toml", "--json").json["columns"]}
     assert [columns[n]["cells"] for n in ("age", "city", "label")] == [122, 4, 3]
     Path("plan.toml").write_text(PLAN.replace("epsilon = 4.0", "epsilon = 400.0"))  # no cell changes
@@ -139,7 +137,7 @@ def test_forecast_and_estimate_know_the_missing_cell(run: Run) -> None:
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_fit_takes_every_row(run: Run, case: str) -> None:
+def test_fit_takes_every_row(run, case):
     write(*GOOD, BAD[case], *GOOD)
     fit = "fit t.csv --target label --model naive-bayes --epsilon 2 --bounds plan.toml -o m --ledger l.sqlite"
     assert run(*fit.split(), *UNSTATED).code == 0
@@ -149,7 +147,7 @@ def test_fit_takes_every_row(run: Run, case: str) -> None:
     assert run("verify", "m", "--ledger", "l.sqlite", "--json").json["cannot_know"].startswith("not checked")
 
 
-def test_fit_on_a_plan_that_refuses_says_so_on_its_card(run: Run) -> None:
+def test_fit_on_a_plan_that_refuses_says_so_on_its_card(run):
     write(*GOOD)
     words = "fit t.csv --target label --model naive-bayes --epsilon 2 --bounds strict.toml -o m --ledger l.sqlite"
     assert run(*words.split(), *UNSTATED).code == 0
@@ -158,7 +156,7 @@ def test_fit_on_a_plan_that_refuses_says_so_on_its_card(run: Run) -> None:
     assert "the replace-one figures hold" in statement
 
 
-def test_dpsgd_takes_every_row_and_measures_those_with_a_class(run: Run) -> None:
+def test_dpsgd_takes_every_row_and_measures_those_with_a_class(run):
     pytest.importorskip("torch")
     write(*GOOD, *BAD.values(), *GOOD)
     Path("test.csv").write_text(HEAD + "31,2020-03-12,Graz,yes\n\n,,,\n")
@@ -180,7 +178,7 @@ def test_dpsgd_takes_every_row_and_measures_those_with_a_class(run: Run) -> None
     assert [e["status"] for e in entries] == ["charged"]
 
 
-def test_a_curve_leaves_rows_without_a_class_out(run: Run) -> None:
+def test_a_curve_leaves_rows_without_a_class_out(run):
     write(*GOOD, *BAD.values(), *GOOD)
     words = (
         "curve t.csv --target label --model naive-bayes --regimes none,sanitized:grr,private --epsilons 5 --repeats 2 "
@@ -191,7 +189,7 @@ def test_a_curve_leaves_rows_without_a_class_out(run: Run) -> None:
     assert len(Path("c.csv").read_text().splitlines()) > 6
 
 
-def test_verify_says_in_one_line_what_it_cannot_know(run: Run) -> None:
+def test_verify_says_in_one_line_what_it_cannot_know(run):
     write(*GOOD)
     assert run(*sanitize("strict.toml")).code == 0
     for code in (0, 5):
@@ -204,7 +202,7 @@ def test_verify_says_in_one_line_what_it_cannot_know(run: Run) -> None:
         Path("out.csv").write_text(Path("out.csv").read_text() + "1,2020-01-01,Graz,yes\n")
 
 
-def test_an_unknown_way_is_refused(run: Run) -> None:
+def test_an_unknown_way_is_refused(run):
     Path("plan.toml").write_text(PLAN.replace('"replace"', '"ignore"').replace('missing = "?"\n', ""))
     assert "invalid" in run("forecast", "--plan", "plan.toml").error()
 
@@ -218,7 +216,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("what", ALONE)
-def test_no_row_alone_decides_how_the_file_is_read_or_whether_it_is_refused(run: Run, what: str) -> None:
+def test_no_row_alone_decides_how_the_file_is_read_or_whether_it_is_refused(run, what):
     """A guess about the file that one row can turn would make the release of all others follow from that row."""
     write(*GOOD)
     Path("t.csv").write_bytes(Path("t.csv").read_bytes() + ALONE[what] + b"\n")
@@ -227,7 +225,7 @@ def test_no_row_alone_decides_how_the_file_is_read_or_whether_it_is_refused(run:
     assert answer.json["rows"] == len(GOOD) + 1
 
 
-def test_a_plan_names_the_person_and_a_release_is_for_each(run: Run) -> None:
+def test_a_plan_names_the_person_and_a_release_is_for_each(run):
     Path("v.csv").write_text("who,city\n" + "p1,Graz\n" * 30 + "p2,Linz\n")
     asked = ["plan", "v.csv", "--epsilon", "20", "--from-data", "-o", "p.toml", *STATED, "--unit", "who"]
     assert "--rows-per-person" in run(*asked).err

@@ -1,15 +1,11 @@
 """A kind of release that is only a line in the list is a command, a function, a document and a bundle."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import toy_kind
-from command_cases import Run
 
 from workbench import api
 from workbench.params import ParameterError
@@ -21,11 +17,11 @@ WORDS = shlex.split(
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(monkeypatch):
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, toy_kind.TOY))
 
 
-def test_its_help_shows_its_options_and_an_example_that_works(folder: Path, run: Run) -> None:
+def test_its_help_shows_its_options_and_an_example_that_works(folder, run):
     told = " ".join(run("counting", "--help").out.split())
     assert "--column COLUMN the column whose values are counted" in told
     assert "--least LEAST a smaller count is given as this number (default 0)" in told
@@ -39,7 +35,7 @@ def test_its_help_shows_its_options_and_an_example_that_works(folder: Path, run:
 
 
 @pytest.mark.parametrize("delta", [[], ["--delta", "1e-6"]])
-def test_the_command_charges_certifies_and_verifies(folder: Path, run: Run, delta: list[str]) -> None:
+def test_the_command_charges_certifies_and_verifies(folder, run, delta):
     answer = run(*WORDS, *delta, "--least", "7", "--json").json
     assert (answer["rows"], answer["epsilon_charged"], answer["epsilon_remaining"]) == (20, 0.7, 0)
     assert answer["delta_charged"] == (1e-6 if delta else 0)
@@ -53,7 +49,7 @@ def test_the_command_charges_certifies_and_verifies(folder: Path, run: Run, delt
     run(*WORDS, *delta, "--replace").error(3)  # the first release has set the cap
 
 
-def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -> None:
+def test_a_forecast_reads_no_table_and_charges_nothing(folder, run):
     words = ["counting", "--plan", "plan.toml", "--epsilon", "0.7", "--column", "city", "--forecast"]
     answer = run(*words, "--rows", "20", "--json").json
     assert (answer["epsilon_total"], answer["delta_total"], answer["columns"]) == (0.7, 0, ["city"])
@@ -66,7 +62,7 @@ def test_a_forecast_reads_no_table_and_charges_nothing(folder: Path, run: Run) -
     assert not (folder / "ledger.sqlite").exists()
 
 
-def test_a_changed_file_is_found(folder: Path, run: Run) -> None:
+def test_a_changed_file_is_found(folder, run):
     assert run(*WORDS).out.startswith("released one noisy count to out.csv\ncertificate out.csv.certificate.json\n")
     (folder / "out.csv").write_text("rows\n5\n", "utf-8")
     assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 5
@@ -83,7 +79,7 @@ def test_a_changed_file_is_found(folder: Path, run: Run) -> None:
         (["-o", "out.parquet"], "the output's suffix '.parquet' is not known"),
     ],
 )
-def test_a_bad_value_is_one_sentence_and_costs_nothing(folder: Path, run: Run, words: list[str], sentence: str) -> None:
+def test_a_bad_value_is_one_sentence_and_costs_nothing(folder, run, words, sentence):
     given = WORDS.index(words[0]) if words[0] in WORDS else len(WORDS)
     assert sentence in run(*WORDS[:given], *WORDS[given + 2 :], *words).error()
     assert not (folder / "out.csv").exists()
@@ -91,7 +87,7 @@ def test_a_bad_value_is_one_sentence_and_costs_nothing(folder: Path, run: Run, w
 
 
 @pytest.mark.parametrize("delta", [[], ["--delta", "0.000001"]])
-def test_it_has_a_document_and_a_bundle_that_runs_again(folder: Path, run: Run, delta: list[str]) -> None:
+def test_it_has_a_document_and_a_bundle_that_runs_again(folder, run, delta):
     answer = run(*WORDS, *delta, "--least", "7", "--html", "out.html", "--bundle", "bundle", "--json").json
     page = (folder / answer["html"]).read_text("utf-8")
     assert "Certificate of counts" in page
@@ -105,7 +101,7 @@ def test_it_has_a_document_and_a_bundle_that_runs_again(folder: Path, run: Run, 
     assert run("certificate", "out.csv", "--html", "again.html", "--ledger", "ledger.sqlite").code == 0
 
 
-def test_python_releases_and_studies_it(folder: Path, run: Run) -> None:
+def test_python_releases_and_studies_it(folder, run):
     frame = pd.read_csv("people.csv")
     plan = api.load_plan("plan.toml")
     with pytest.warns(api.PrivateStudyWarning, match="not for release"):
@@ -135,7 +131,7 @@ def test_python_releases_and_studies_it(folder: Path, run: Run) -> None:
         ({"kind": "sanitize"}, "a function of their own"),
     ],
 )
-def test_python_refuses_a_bad_option_in_one_sentence(folder: Path, options: dict[str, object], sentence: str) -> None:
+def test_python_refuses_a_bad_option_in_one_sentence(folder, options, sentence):
     frame, plan = pd.read_csv("people.csv"), api.load_plan("plan.toml")
     with pytest.raises(ParameterError, match=sentence) as refused:
         api.publish(frame, plan, **{"kind": "counting", **options})
@@ -151,15 +147,14 @@ KINDS = {
 
 
 @pytest.fixture
-def reports(folder: Path) -> Path:
-    """What RAPPOR reads besides the table."""
+def reports(folder):
     (folder / "p.csv").write_text("k,h,m,p,q,f\n3,1,1,0.25,0.75,0.5\n", "utf-8")
     (folder / "cities.txt").write_text("Graz\nLinz\nWien\n", "utf-8")
     return folder
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_has_documents_and_a_bundle_that_runs_again(reports: Path, run: Run, kind: str) -> None:
+def test_every_kind_has_documents_and_a_bundle_that_runs_again(reports, run, kind):
     ledger = ["--ledger", "ledger.sqlite"]
     answer = run(*KINDS[kind], "-o", "out.csv", *ledger, "--html", "out.html", "--bundle", "bundle", "--json").json
     assert answer["bundle"] == "bundle"
@@ -174,6 +169,8 @@ def test_every_kind_has_documents_and_a_bundle_that_runs_again(reports: Path, ru
     first, second = (json.loads((reports / f"{n}.csv.certificate.json").read_text("utf-8")) for n in ("out", "again"))
     assert all(first[key] == second[key] for key in ("kind", "columns", "request", "queries"))
     assert first["guarantee"]["delta"] == second["guarantee"]["delta"]
+    assert "only 0 remain" in run(*KINDS[kind], "-o", "more.csv", *ledger).error(3)
+    assert not (reports / "more.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +181,7 @@ def test_every_kind_has_documents_and_a_bundle_that_runs_again(reports: Path, ru
         ("rappor", {"params": "p.csv", "column": "city"}, ["client", "cohort"]),
     ],
 )
-def test_python_publishes_every_kind(reports: Path, kind: str, options: dict[str, object], columns: list[str]) -> None:
+def test_python_publishes_every_kind(reports, kind, options, columns):
     frame, plan = pd.read_csv("people.csv"), api.load_plan("plan.toml")
     made = api.publish(frame, plan, kind=kind, output="out.csv", ledger="ledger.sqlite", account="people", **options)
     assert list(made)[:2] == columns
@@ -192,7 +189,7 @@ def test_python_publishes_every_kind(reports: Path, kind: str, options: dict[str
     assert api.verify("out.csv") == []
 
 
-def test_python_names_no_epsilon_where_the_cost_follows_from_the_options(reports: Path) -> None:
+def test_python_names_no_epsilon_where_the_cost_follows_from_the_options(reports):
     frame, plan = pd.read_csv("people.csv"), api.load_plan("plan.toml")
     with pytest.raises(ParameterError, match="its cost follows from its options"):
         api.publish(frame, plan, kind="rappor", params="p.csv", column="city", epsilon=1)

@@ -1,7 +1,5 @@
 """What is only a line in its list works: a synthesiser, an oracle, a central mechanism, an accountant, a command."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import sys
@@ -11,7 +9,7 @@ from types import ModuleType
 import lopsided
 import numpy as np
 import pytest
-from command_cases import PLAN, Run, runner, sanitize, written
+from command_cases import PLAN, runner, sanitize, written
 
 from workbench import synth
 from workbench.cli import catalogue
@@ -55,9 +53,7 @@ COMMAND = Command(
 )
 
 
-def test_a_synthesiser_of_the_list_is_released_and_verified(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_synthesiser_of_the_list_is_released_and_verified(folder, run, monkeypatch):
     monkeypatch.setattr(synth, "SYNTHESISERS", (*synth.SYNTHESISERS, CHAIN))
     words = ["synthesize", "people.csv", "--plan", "plan.toml", "--epsilon", "1", "-o", "out.csv"]
     answer = run(*words, "--method", "chain", "--ledger", "ledger.sqlite", "--json").json
@@ -66,7 +62,7 @@ def test_a_synthesiser_of_the_list_is_released_and_verified(
     assert "chain" in run(*words, "--method", "no").error()
 
 
-def test_an_oracle_of_the_list_has_its_facts(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_oracle_of_the_list_has_its_facts(run, monkeypatch):
     monkeypatch.setattr(frequency, "ORACLES", (*frequency.ORACLES, ORACLE))
     words = ["--epsilon", "1", "--domain", "a,b,c", "--json"]
     known, toy = (run("mechanism", name, *words).json for name in ("oue", "toy-oracle"))
@@ -74,16 +70,14 @@ def test_an_oracle_of_the_list_has_its_facts(run: Run, monkeypatch: pytest.Monke
     assert "toy-oracle" in " ".join(run("mechanism", "--help").out.split())
 
 
-def test_a_central_mechanism_of_the_list_has_its_card(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_central_mechanism_of_the_list_has_its_card(run, monkeypatch):
     monkeypatch.setattr(central, "CENTRAL_MECHANISMS", (*central.CENTRAL_MECHANISMS, CARD))
     known, toy = (run("mechanism", name, "--epsilon", "1", "--json").json for name in ("discrete-laplace", "toy-noise"))
     assert toy["variance"] == known["variance"] > 0
     assert "toy-noise" in " ".join(run("mechanism", "--help").out.split())
 
 
-def test_accountants_of_the_lists_are_chosen_and_compared(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_accountants_of_the_lists_are_chosen_and_compared(folder, run, monkeypatch):
     rdp = accountant.accountant_named("rdp")
     monkeypatch.setattr(accountant, "ACCOUNTANTS", (*accountant.ACCOUNTANTS, dataclasses.replace(rdp, name="toy")))
     run_of = ("--rows", "1000", "--batch", "50", "--epochs", "2", "--noise", "1.5", "--delta", "1e-5", "--json")
@@ -97,7 +91,7 @@ def test_accountants_of_the_lists_are_chosen_and_compared(
     assert [line.split()[:2] for line in shown.splitlines() if line.split()[:1] == ["sum"]] == [["sum", "0.5000"]]
 
 
-def test_a_command_of_the_list_is_run_helped_and_offered(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_of_the_list_is_run_helped_and_offered(run, monkeypatch):
     module = ModuleType("workbench.cli.toy")
     module.COMMAND = COMMAND  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -117,7 +111,7 @@ CITIES = ("Graz", "Linz", "Wien")
 
 
 @pytest.fixture
-def toy_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def toy_run(tmp_path, monkeypatch, capsys):
     """A command line that knows one mechanism more, in a folder with a table and a plan that asks for it."""
     lopsided.register(monkeypatch)
     written(tmp_path)
@@ -132,7 +126,7 @@ def table(epsilon: float) -> np.ndarray:
     return lopsided.TOY.build(Cells(size=3), epsilon).weights.astype(float) / 2.0**63
 
 
-def test_its_facts_are_those_of_the_whole_table(toy_run: Run) -> None:
+def test_its_facts_are_those_of_the_whole_table(toy_run):
     chances = table(1.5)
     assert abs(chances - chances.T).max() > 0.1
     told = toy_run("mechanism", "toy", "--epsilon", "1.5", "--domain", ",".join(CITIES), "--json").json
@@ -144,7 +138,7 @@ def test_its_facts_are_those_of_the_whole_table(toy_run: Run) -> None:
     assert told["exact_epsilon"] <= 1.5
 
 
-def test_the_forecast_change_is_the_one_that_is_drawn(toy_run: Run) -> None:
+def test_the_forecast_change_is_the_one_that_is_drawn(toy_run):
     (city,) = [c for c in toy_run("forecast", "--plan", "plan.toml", "--json").json["columns"] if c["name"] == "city"]
     assert city["mechanism"] == "toy"
     assert city["candidates"]["toy"] == city["expected_absolute_error"]
@@ -157,7 +151,7 @@ def test_the_forecast_change_is_the_one_that_is_drawn(toy_run: Run) -> None:
     assert np.mean(drawn != cells) == pytest.approx(city["expected_absolute_error"], abs=4 * 0.5 / 60_000**0.5)
 
 
-def test_a_release_is_drawn_verified_and_estimated(toy_run: Run) -> None:
+def test_a_release_is_drawn_verified_and_estimated(toy_run):
     assert toy_run(*sanitize()).code == 0
     assert toy_run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
     answer = toy_run("estimate", "out.csv", "--column", "city", "--json").json
@@ -171,7 +165,7 @@ def test_a_release_is_drawn_verified_and_estimated(toy_run: Run) -> None:
         assert city["frequencies"][name]["estimate"] == pytest.approx(share, abs=5.5 * (one / sum(SIZES)) ** 0.5)
 
 
-def test_a_plan_and_an_audit_take_it_by_name(toy_run: Run) -> None:
+def test_a_plan_and_an_audit_take_it_by_name(toy_run):
     assert toy_run("plan", "people.csv", "--epsilon", "2", "--mechanism", "toy", "-o", "new.toml").code == 0
     assert 'mechanism = "toy"' in Path("new.toml").read_text("utf-8")
     words = ("audit", "toy", "--epsilon", "1", "--domain", "a,b,c", "--samples", "20000", "--seed", "3", "--json")
@@ -179,7 +173,7 @@ def test_a_plan_and_an_audit_take_it_by_name(toy_run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["mechanism", "plan", "audit"])
-def test_the_help_names_it(toy_run: Run, capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_the_help_names_it(toy_run, capsys, command):
     answer = toy_run(command, "--help")
     assert answer.code == 0
     assert "optimal, toy" in " ".join(answer.out.split())

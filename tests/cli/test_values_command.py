@@ -1,14 +1,11 @@
 """``workbench values``, and what a plan takes of it."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_cases import Run
 
 from workbench import api
 from workbench.params import CheckFailedError
@@ -24,14 +21,14 @@ PLAN = "plan towns.csv --epsilon 1 --values found.csv -o plan.toml"
 
 
 @pytest.fixture
-def towns(folder: Path) -> Path:
+def towns(folder):
     """A table with a value of one row, and a number far beyond the others."""
     lines = [f"{town},{18 + i % 70}\n" for i, town in enumerate(["Hue", "Hanoi", "Hue", "Da Nang"] * 300)]
     (folder / "towns.csv").write_text("town,age\n" + "".join(lines) + "Secretville,77777777\n", "utf-8")
     return folder
 
 
-def test_a_plan_takes_what_was_found_and_nothing_else_of_the_rows_is_shown(towns: Path, run: Run) -> None:
+def test_a_plan_takes_what_was_found_and_nothing_else_of_the_rows_is_shown(towns, run):
     answers = [run(*words.split()) for words in (WORDS, "verify found.csv", PLAN)]
     assert [answer.code for answer in answers] == [0, 0, 0]
     lines, release = released_values(Path("found.csv"))
@@ -48,7 +45,7 @@ def test_a_plan_takes_what_was_found_and_nothing_else_of_the_rows_is_shown(towns
     assert certificate["method"]["thresholds"] == {"town": threshold(Decimal("0.5"), Decimal("1e-9"))}
 
 
-def test_python_takes_what_is_not_declared(towns: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_takes_what_is_not_declared(towns, run, monkeypatch):
     monkeypatch.setattr(values_work, "_EMPTY_TAKEN", Decimal("1e-7"))  # the chance that bounds are wider than expected
     assert run(*WORDS.split()).code == 0
     frame = pd.read_csv("towns.csv")
@@ -67,7 +64,7 @@ def test_python_takes_what_is_not_declared(towns: Path, run: Run, monkeypatch: p
     assert (list(made["column"]), made["value"][0], made["upper"][1]) == (["zip", "age"], "01010", 32)
 
 
-def test_what_was_changed_after_its_release_gives_no_plan(towns: Path, run: Run) -> None:
+def test_what_was_changed_after_its_release_gives_no_plan(towns, run):
     assert run(*WORDS.split()).code == 0
     (towns / "found.csv").write_text((towns / "found.csv").read_text("utf-8").replace("Hue", "Bonn"), "utf-8")
     with pytest.raises(CheckFailedError):
@@ -80,7 +77,7 @@ def test_what_was_changed_after_its_release_gives_no_plan(towns: Path, run: Run)
 
 
 @pytest.fixture
-def visits(folder: Path) -> Path:
+def visits(folder):
     """300 persons: most with three rows at most, a few with forty."""
     lines = [f"p{n},{20 + n % 60}\n" for n in range(300) for _ in range(40 if n < 3 else 1 + n % 3)]
     (folder / "visits.csv").write_text("who,age\n" + "".join(lines), "utf-8")
@@ -90,7 +87,7 @@ def visits(folder: Path) -> Path:
 PERSONS = "values visits.csv --person who --number age --epsilon 8 -o found.csv --ledger l.sqlite"
 
 
-def test_the_whole_way_from_the_rows_to_a_release_by_the_person(visits: Path, run: Run) -> None:
+def test_the_whole_way_from_the_rows_to_a_release_by_the_person(visits, run):
     answer = run(*PERSONS.split())
     assert answer.code == 0
     assert "the account counts persons from then on" in answer.err, "said before it is charged"
@@ -113,7 +110,7 @@ def test_the_whole_way_from_the_rows_to_a_release_by_the_person(visits: Path, ru
     assert (account["unit"], account["spent_epsilon"]) == (PERSON, 11.0)
 
 
-def test_what_a_person_states_goes_before_what_was_found(visits: Path, run: Run) -> None:
+def test_what_a_person_states_goes_before_what_was_found(visits, run):
     assert run(*PERSONS.split()).code == 0
     frame = pd.read_csv("visits.csv")
     made = api.plan(frame, epsilon=1, values="found.csv")
@@ -128,7 +125,7 @@ def test_what_a_person_states_goes_before_what_was_found(visits: Path, run: Run)
     assert again["count"].tolist() == [3]
 
 
-def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits: Path, run: Run) -> None:
+def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits, run):
     asked = "values --person who --epsilon 1 --forecast --rows 300"
     assert "give --plan PLAN" in run(*asked.split()).error()
 
@@ -140,7 +137,7 @@ def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits: Path, run: R
         ("--person nope", "there is no column 'nope'"),
     ],
 )
-def test_what_was_meant_otherwise_is_refused_before_it_costs(visits: Path, run: Run, asked: str, said: str) -> None:
+def test_what_was_meant_otherwise_is_refused_before_it_costs(visits, run, asked, said):
     words = f"values visits.csv {asked} --epsilon 1 -o found.csv --ledger l.sqlite"
     assert said in run(*words.split()).error()
     assert not Path("found.csv").exists()
@@ -148,7 +145,7 @@ def test_what_was_meant_otherwise_is_refused_before_it_costs(visits: Path, run: 
         assert book.releases() == []
 
 
-def test_whether_a_column_holds_any_number_is_answered_by_the_release_alone(folder: Path, run: Run) -> None:
+def test_whether_a_column_holds_any_number_is_answered_by_the_release_alone(folder, run):
     """A refusal would tell it for nothing; a neighbour of the table has one number."""
     (folder / "towns.csv").write_text("town,code\n" + "Hue,\n" * 300, "utf-8")
     words = "values towns.csv --number code --epsilon 1 -o found.csv --ledger l.sqlite"

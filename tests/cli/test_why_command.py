@@ -1,11 +1,8 @@
 """``workbench why``: on a table a private study, on generated rows nobody's."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from command_cases import Run
 
 from workbench.cli import main
 
@@ -17,7 +14,7 @@ def plan(tmp_path):
     return str(path)
 
 
-def test_a_table_is_explained_and_called_private(plan, run: Run, capsys):
+def test_a_table_is_explained_and_called_private(plan, run, capsys):
     words = ["why", "sample:iris", "--target", "species", "--epsilon", "1", "--bounds", plan]
     assert main([*words, "--repeats", "2", "--jobs", "1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out.splitlines()[-1])

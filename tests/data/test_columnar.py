@@ -1,14 +1,11 @@
 """Parquet and Feather become the same text cells as a CSV file."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import datetime
 import io
 import json
 import pickle
-from pathlib import Path
 
 import hypothesis.strategies as st
 import numpy as np
@@ -45,7 +42,7 @@ CELLS = [
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
-def test_cells_become_text(tmp_path: Path, suffix: str) -> None:
+def test_cells_become_text(tmp_path, suffix):
     path = tmp_path / f"table[1]{suffix}"
     if suffix == ".parquet":
         FRAME.write_parquet(path)
@@ -70,14 +67,14 @@ def test_cells_become_text(tmp_path: Path, suffix: str) -> None:
         (pl.DataFrame({"": [1]}), "column 1 has no name"),
     ],
 )
-def test_cells_without_a_text_are_refused(tmp_path: Path, frame: pl.DataFrame, sentence: str) -> None:
+def test_cells_without_a_text_are_refused(tmp_path, frame, sentence):
     frame.write_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match=f"^{sentence}"):
         read_table(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
-def test_damaged_file_is_one_sentence(tmp_path: Path, suffix: str) -> None:
+def test_damaged_file_is_one_sentence(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"
     mark = {".parquet": b"PAR1", ".feather": b"ARROW1"}[suffix]
     path.write_bytes(mark + b" this is not one " + mark)
@@ -85,7 +82,7 @@ def test_damaged_file_is_one_sentence(tmp_path: Path, suffix: str) -> None:
         read_table(path)
 
 
-def test_parquet_of_another_writer_is_read(shared_data: Path) -> None:
+def test_parquet_of_another_writer_is_read(shared_data):
     table = read_table(shared_data / "taxi" / "green_tripdata_2024-01.parquet")
     assert (table.rows, len(table.names)) == (56551, 20)
     assert table.column("lpep_pickup_datetime")[0].startswith("2024-01-01 00:")
@@ -130,7 +127,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_another_format_is_named_with_what_to_do(name: str, tmp_path: Path) -> None:
+def test_another_format_is_named_with_what_to_do(name, tmp_path):
     data, hint = FILES[name]
     for file in (tmp_path / "t.csv", tmp_path / "t"):
         file.write_bytes(data)
@@ -145,7 +142,7 @@ def test_another_format_is_named_with_what_to_do(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
-def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Path) -> None:
+def test_a_columnar_name_does_not_hide_what_a_file_is(suffix, tmp_path):
     file = tmp_path / f"t{suffix}"
     file.write_bytes(bz2.compress(CSV))
     assert read_table(file).rows == 200
@@ -165,7 +162,7 @@ def test_a_columnar_name_does_not_hide_what_a_file_is(suffix: str, tmp_path: Pat
         ("file:///tmp/people.csv", "by its path"),
     ],
 )
-def test_an_address_is_not_looked_for_on_the_disk(address: str, hint: str) -> None:
+def test_an_address_is_not_looked_for_on_the_disk(address, hint):
     with pytest.raises(InputError, match=hint) as refused:
         read_table(address)
     assert "no such file" not in str(refused.value)
@@ -187,13 +184,13 @@ def test_an_address_is_not_looked_for_on_the_disk(address: str, hint: str) -> No
         "iris,species\n1,2\n3,4\n",
     ],
 )
-def test_a_table_that_looks_a_little_like_another_format_is_read(text: str, tmp_path: Path) -> None:
+def test_a_table_that_looks_a_little_like_another_format_is_read(text, tmp_path):
     (tmp_path / "t.csv").write_text(text)
     options = ReadOptions(header="yes", delimiter="," if text.startswith("%") else None, comment="%")
     assert read_table(tmp_path / "t.csv", options).rows in (1, 2)
 
 
-def test_what_a_person_states_goes_before_a_likeness(tmp_path: Path) -> None:
+def test_what_a_person_states_goes_before_a_likeness(tmp_path):
     (tmp_path / "t.csv").write_text('{"a": 1};2\n{"a": 3};4\n')
     with pytest.raises(InputError, match="JSON"):
         read_table(tmp_path / "t.csv")
@@ -209,39 +206,39 @@ COMPAS = "id,sex,age,decile_score,priors_count,decile_score,priors_count\n1,Male
 
 
 @given(NAMES)
-def test_names_are_numbered_as_pandas_does(header: list[str]) -> None:
+def test_names_are_numbered_as_pandas_does(header):
     buffer = io.StringIO()
     csv.writer(buffer).writerows([header, ["1"] * len(header)])
     assert different_names(header) == list(pd.read_csv(io.StringIO(buffer.getvalue())).columns)
 
 
 @given(NAMES)
-def test_no_name_is_left_twice_and_a_header_of_different_names_is_unchanged(header: list[str]) -> None:
+def test_no_name_is_left_twice_and_a_header_of_different_names_is_unchanged(header):
     made = different_names(header)
     assert len(set(made)) == len(header)
     assert different_names(made) == made
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """Return a file whose header uses two names again."""
     (tmp_path / "compas.csv").write_text(COMPAS)
     return tmp_path / "compas.csv"
 
 
-def test_a_doubled_header_opens_and_is_told_of(file: Path) -> None:
+def test_a_doubled_header_opens_and_is_told_of(file):
     table = read_table(file)
     assert table.names[3:] == ("decile_score", "priors_count", "decile_score.1", "priors_count.1")
     assert table.renamed == ("decile_score.1", "priors_count.1")
     assert [n for n in table.notices if "decile_score.1, priors_count.1" in n]
 
 
-def test_the_exact_reader_numbers_them_too(file: Path) -> None:
+def test_the_exact_reader_numbers_them_too(file):
     file.write_text(COMPAS.replace("69", '"6""9"'))
     assert read_table(file).names[-1] == "priors_count.1"
 
 
-def test_a_plan_says_which_were_renamed_and_finds_them_again(file: Path) -> None:
+def test_a_plan_says_which_were_renamed_and_finds_them_again(file):
     table = read_table(file)
     reading = reading_of(table, ReadOptions())
     assert reading is not None
@@ -255,7 +252,7 @@ def test_a_plan_says_which_were_renamed_and_finds_them_again(file: Path) -> None
     assert again.names == table.names
 
 
-def test_planned_names_settle_header_and_delimiter_of_a_doubled_header(file: Path) -> None:
+def test_planned_names_settle_header_and_delimiter_of_a_doubled_header(file):
     """Of text alone, the guess would take a doubled first row for values."""
     file.write_text("x;x\nu;v\nw;u\n")
     assert not read_table(file).dialect.header  # type: ignore[union-attr]
@@ -264,11 +261,11 @@ def test_planned_names_settle_header_and_delimiter_of_a_doubled_header(file: Pat
     assert table.doubts == ()
 
 
-def test_blank_names_keep_their_own_rule(file: Path) -> None:
+def test_blank_names_keep_their_own_rule(file):
     file.write_text("a,,a,\n1,2,3,4\n")
     assert read_table(file).names == ("a", "column2", "a.1", "column4")
 
 
-def test_stated_names_must_still_differ() -> None:
+def test_stated_names_must_still_differ():
     with pytest.raises(Exception, match="names names 'a' twice"):
         ReadOptions(names=("a", "a"))

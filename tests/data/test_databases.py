@@ -1,7 +1,5 @@
 """Tables of databases: what arrives, what is refused, what stops, and that nothing says a password."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle
@@ -16,7 +14,7 @@ import polars as pl
 import pytest
 from local_cluster import here
 
-from tests.postgres import PASSWORD, Server, server
+from tests.postgres import PASSWORD, server
 from workbench.data import on_workers
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases import access, database_rows
@@ -31,8 +29,7 @@ from workbench.signals.events import ignore
 
 
 @pytest.fixture
-def people(tmp_path: Path) -> Path:
-    """A file of SQLite with one table."""
+def people(tmp_path):
     file = tmp_path / "people.db"
     with sqlite3.connect(file) as base:
         base.execute("CREATE TABLE people (age INTEGER, income REAL, name TEXT)")
@@ -47,7 +44,7 @@ def _changed(file: Path, statement: str) -> None:
     base.close()
 
 
-def test_cells_are_the_text_of_an_export_and_null_is_missing(people: Path) -> None:
+def test_cells_are_the_text_of_an_export_and_null_is_missing(people):
     table = read_table(f"sqlite:///{people}?table=people")
     assert table.frame.rows() == [("1", "1.5", "a"), (None, "2.0", None), ("3", "1e-7", "ö")]
     assert table.types == {"age": pl.Int64(), "income": pl.Float64(), "name": pl.String()}
@@ -55,7 +52,7 @@ def test_cells_are_the_text_of_an_export_and_null_is_missing(people: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_same_by_sqlalchemy(people: Path) -> None:
+def test_the_same_by_sqlalchemy(people):
     pytest.importorskip("sqlalchemy")
     own, other = (read_table(f"{kind}:///{people}?table=people") for kind in ("sqlite", "sqlite+pysqlite"))
     assert own.frame.equals(other.frame)
@@ -70,7 +67,7 @@ def test_the_same_by_sqlalchemy(people: Path) -> None:
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def few(monkeypatch):
     """Let tables of databases be read in parts of a few rows."""
     monkeypatch.setattr(database_rows, "IN_MEMORY", 0)
     monkeypatch.setattr(access, "CELLS", 600)
@@ -78,7 +75,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("scheme", ["sqlite", pytest.param("sqlite+pysqlite", marks=pytest.mark.slow)])
-def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path: Path, scheme: str) -> None:
+def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path, scheme):
     if scheme != "sqlite":
         pytest.importorskip("sqlalchemy")
     file = tmp_path / "a.db"
@@ -110,7 +107,7 @@ def test_rows_between_keys_are_the_bytes_that_were_kept(tmp_path: Path, scheme: 
 @pytest.mark.parametrize("scheme", ["sqlite", "sqlite+pysqlite"])
 @pytest.mark.usefixtures("few")
 @pytest.mark.slow
-def test_a_key_that_may_be_a_text_is_none(tmp_path: Path, made: str, scheme: str) -> None:
+def test_a_key_that_may_be_a_text_is_none(tmp_path, made, scheme):
     file = tmp_path / "a.db"
     with contextlib.closing(sqlite3.connect(file)) as base, base:
         base.execute(f"CREATE TABLE t ({made})")
@@ -120,7 +117,7 @@ def test_a_key_that_may_be_a_text_is_none(tmp_path: Path, made: str, scheme: str
     assert not table.stored.files
 
 
-def test_a_file_with_one_table_is_that_table_and_of_several_they_are_named(people: Path) -> None:
+def test_a_file_with_one_table_is_that_table_and_of_several_they_are_named(people):
     table = read_table(people)
     assert table.rows == 3
     assert "'people'" in table.notices[0]
@@ -145,7 +142,7 @@ def test_a_file_with_one_table_is_that_table_and_of_several_they_are_named(peopl
         ("SELECT age FROM people WHERE age > 9", "no rows"),
     ],
 )
-def test_a_query_changes_nothing_and_an_error_says_no_value(people: Path, query: str, said: str) -> None:
+def test_a_query_changes_nothing_and_an_error_says_no_value(people, query, said):
     before = people.read_bytes()
     with pytest.raises(InputError, match=said):
         read_table(f"sqlite:///{people}?query={query}")
@@ -153,12 +150,12 @@ def test_a_query_changes_nothing_and_an_error_says_no_value(people: Path, query:
     assert sorted(p.name for p in people.parent.iterdir()) == [people.name]
 
 
-def test_a_query_of_a_form_has_its_blanks_back(people: Path) -> None:
+def test_a_query_of_a_form_has_its_blanks_back(people):
     assert read_table(f"sqlite:///{people}?query=SELECT+age+FROM+people+WHERE+age>1").frame.rows() == [("3",)]
     assert read_table(f"sqlite:///{people}?query=SELECT age+1 AS a FROM people WHERE age=1;").frame.rows() == [("2",)]
 
 
-def test_columns_of_a_table_are_read_in_their_order_and_no_other_name_is_taken_for_a_text(people: Path) -> None:
+def test_columns_of_a_table_are_read_in_their_order_and_no_other_name_is_taken_for_a_text(people):
     table = read_table(f"sqlite:///{people}?table=people&columns=name,age")
     assert table.frame.rows() == [("a", "1"), (None, None), ("ö", "3")]
     assert title_of(table.source) == "people"
@@ -169,7 +166,7 @@ def test_columns_of_a_table_are_read_in_their_order_and_no_other_name_is_taken_f
             read_table(f"sqlite:///{people}?{wrong}")
 
 
-def test_a_view_that_never_ends_stops_at_a_cancel(people: Path) -> None:
+def test_a_view_that_never_ends_stops_at_a_cancel(people):
     endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) AS n FROM r"
     _changed(people, f"CREATE VIEW endless AS {endless}")
     cancel = CancelToken()
@@ -180,7 +177,7 @@ def test_a_view_that_never_ends_stops_at_a_cancel(people: Path) -> None:
     assert time.monotonic() - begun < 10
 
 
-def test_a_damaged_file_is_one_sentence(people: Path) -> None:
+def test_a_damaged_file_is_one_sentence(people):
     data = bytearray(people.read_bytes())
     for at in range(100, len(data), 3):
         data[at] ^= 0xFF
@@ -190,7 +187,7 @@ def test_a_damaged_file_is_one_sentence(people: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_mutation_of_a_file_ends_this_process(people: Path) -> None:
+def test_no_mutation_of_a_file_ends_this_process(people):
     import random
 
     whole, made = people.read_bytes(), random.Random(5)
@@ -215,7 +212,7 @@ def test_no_mutation_of_a_file_ends_this_process(people: Path) -> None:
         "postgresql://u@h/db?table=t&columns=a b,c%2Cd,%2F%2Fe%26%3D%2F,%25",
     ],
 )
-def test_an_address_survives_as_a_path_and_as_it_is_shown(text: str) -> None:
+def test_an_address_survives_as_a_path_and_as_it_is_shown(text):
     address = address_of(text)
     assert address is not None
     assert address_of(str(as_path(text))) == address == address_of(address.shown)
@@ -224,7 +221,7 @@ def test_an_address_survives_as_a_path_and_as_it_is_shown(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["people.csv", "C:\\data\\x.csv", "https://x.org/t?table=t", "s3://b/k", "sample:iris"]
 )
-def test_what_is_no_database_has_no_address(text: str) -> None:
+def test_what_is_no_database_has_no_address(text):
     assert address_of(text) is None
 
 
@@ -236,7 +233,7 @@ def test_what_is_no_database_has_no_address(text: str) -> None:
         "mysql://a:geh/eim@h/d?table=t",
     ],
 )
-def test_a_password_is_never_shown(text: str) -> None:
+def test_a_password_is_never_shown(text):
     address = address_of(text)
     assert address is not None
     assert dict(address.secrets)["password"] in ("geheim", "geh/eim")
@@ -261,8 +258,7 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def base() -> Server:
-    """A PostgreSQL with some tables."""
+def base():
     made = server()
     made.run(
         "DROP SCHEMA IF EXISTS other CASCADE",
@@ -279,7 +275,7 @@ def base() -> Server:
     return made
 
 
-def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base: Server) -> None:
+def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base):
     table = read_table(base.table("kinds"))
     assert table.frame.rows() == [TEXTS, (None,) * len(TEXTS)]
     assert [table.types[name] for name in ("i", "b", "r", "bo", "da", "n")] == [
@@ -292,7 +288,7 @@ def test_every_type_arrives_exactly_and_infinite_days_as_they_are_called(base: S
 
 
 @pytest.mark.usefixtures("few")
-def test_workers_read_between_keys_with_a_password_of_their_own(base: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_read_between_keys_with_a_password_of_their_own(base, monkeypatch):
     made = "CASE WHEN g % 7 > 0 THEN 'row ' || g END, g / 3.0, g * 5 - 600, date '2024-01-01' + (g % 99)::int"
     base.run(
         "DROP TABLE IF EXISTS keyed CASCADE",
@@ -328,7 +324,7 @@ def _cells(part: Table) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(("column", "kind"), [("j", "JSON"), ("l", "lists"), ("y", "bytes")])
-def test_what_is_no_cell_is_refused_by_column_with_the_fix(base: Server, column: str, kind: str) -> None:
+def test_what_is_no_cell_is_refused_by_column_with_the_fix(base, column, kind):
     with pytest.raises(InputError, match=kind) as refused:
         read_table(base.query(f"SELECT a, {column} FROM documents"))
     assert f"column {column}" in str(refused.value)
@@ -347,14 +343,14 @@ def test_what_is_no_cell_is_refused_by_column_with_the_fix(base: Server, column:
         ("SELECT nextval(pg_get_serial_sequence('x', 'y')) AS n", "does not understand|reports an error"),
     ],
 )
-def test_a_query_of_postgresql_changes_nothing(base: Server, query: str, said: str) -> None:
+def test_a_query_of_postgresql_changes_nothing(base, query, said):
     with pytest.raises(InputError, match=said):
         read_table(base.query(query))
     assert base.run("SELECT count(*) FROM kinds") == [(2,)]
 
 
 @pytest.mark.slow
-def test_tables_are_listed_with_their_rows_and_found_in_their_schema(base: Server) -> None:
+def test_tables_are_listed_with_their_rows_and_found_in_their_schema(base):
     address = address_of(base.table("x"))
     assert address is not None
     rows = {each.name: (each.view, each.rows) for each in tables_of(address, counted=True)}
@@ -365,7 +361,7 @@ def test_tables_are_listed_with_their_rows_and_found_in_their_schema(base: Serve
 
 
 @pytest.mark.slow
-def test_a_cancel_ends_the_query_on_the_server(base: Server) -> None:
+def test_a_cancel_ends_the_query_on_the_server(base):
     cancel = CancelToken()
     threading.Timer(1.5, cancel.cancel).start()
     with pytest.raises(CancelledError):
@@ -379,7 +375,7 @@ def test_a_cancel_ends_the_query_on_the_server(base: Server) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["table=slow", "query=SELECT g FROM generate_series(1, 100000000) g"])
-def test_a_killed_client_leaves_no_session_on_the_server_and_no_file(base: Server, what: str, tmp_path: Path) -> None:
+def test_a_killed_client_leaves_no_session_on_the_server_and_no_file(base, what, tmp_path):
     """Only the client is killed: the process that reads for it has to notice."""
     sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'workbench'"
     url = base.table("x").replace("table=x", what)
@@ -397,7 +393,7 @@ def test_a_killed_client_leaves_no_session_on_the_server_and_no_file(base: Serve
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_while_it_is_read_is_one_sentence(base: Server) -> None:
+def test_a_server_that_dies_while_it_is_read_is_one_sentence(base):
     killing = threading.Timer(2.5, base.kill)
     killing.start()
     with pytest.raises(InputError, match=r"ended before everything was read|cannot be reached"):

@@ -68,7 +68,7 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def wrong() -> dict[str, list[tuple[str, str, str]]]:
+def wrong():
     out: dict[str, list[tuple[str, str, str]]] = {kind: [] for kind in WRONG}
     for kind, encoding, cells in CASES:
         raw = table(cells).encode(encoding)
@@ -79,7 +79,7 @@ def wrong() -> dict[str, list[tuple[str, str, str]]]:
     return out
 
 
-def test_the_corpus_is_large_enough() -> None:
+def test_the_corpus_is_large_enough():
     kinds = Counter(kind for kind, _, _ in CASES)
     encodings = Counter(encoding for _, encoding, _ in CASES)
     assert sum(kinds.values()) > 550
@@ -89,15 +89,15 @@ def test_the_corpus_is_large_enough() -> None:
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_few_guesses_are_wrong(kind: str, wrong: dict[str, list[tuple[str, str, str]]]) -> None:
+def test_few_guesses_are_wrong(kind, wrong):
     assert len(wrong[kind]) <= WRONG[kind], wrong[kind]
 
 
-def test_no_western_text_is_taken_for_another_script(wrong: dict[str, list[tuple[str, str, str]]]) -> None:
+def test_no_western_text_is_taken_for_another_script(wrong):
     assert not [case for kind in wrong for case in wrong[kind] if case[0] in ENCODED_SIGNS]
 
 
-def test_the_right_encoding_is_among_the_candidates() -> None:
+def test_the_right_encoding_is_among_the_candidates():
     missed = []
     for _, encoding, cells in CASES:
         raw = table(cells).encode(encoding)
@@ -107,7 +107,7 @@ def test_the_right_encoding_is_among_the_candidates() -> None:
 
 
 @pytest.mark.parametrize("sign", ["£", "±", "½", "m²", "€", "®", "©"])
-def test_a_sign_that_was_guessed_wrong_is_read_right(sign: str) -> None:
+def test_a_sign_that_was_guessed_wrong_is_read_right(sign):
     raw = table([f"5 {sign}", "plain", f"12.5{sign}"]).encode("cp1252")
     assert reads(raw, guess(raw).name) == raw.decode("cp1252")
 
@@ -138,7 +138,7 @@ def locale_names(code: str) -> list[str]:
         ("euc_kr", "ko"),
     ],
 )
-def test_words_of_other_sources_are_read_right(encoding: str, codes: str) -> None:
+def test_words_of_other_sources_are_read_right(encoding, codes):
     wrong = []
     for code in codes.split():
         words = [word for word in locale_names(code) if is_legacy([word], encoding)]
@@ -150,7 +150,7 @@ def test_words_of_other_sources_are_read_right(encoding: str, codes: str) -> Non
     assert not wrong
 
 
-def test_a_letter_far_into_the_file_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_letter_far_into_the_file_decides(monkeypatch):
     monkeypatch.setattr("workbench.data.csv.encoding.CHUNK", 512)
     for encoding, text in (("cp1252", "25 m², 5 °C"), ("gb18030", "患者没有按时到医院" * 100)):
         raw = (table(["plain"] * 300) + f'1,2,"{text}"\n' + "1,2,plain\n" * 50 + f'1,2,"{text}"\n').encode(encoding)
@@ -159,7 +159,7 @@ def test_a_letter_far_into_the_file_decides(monkeypatch: pytest.MonkeyPatch) -> 
         assert 1 <= len(found.lines) <= 2
 
 
-def test_a_file_that_no_encoding_explains_is_read_as_latin_1() -> None:
+def test_a_file_that_no_encoding_explains_is_read_as_latin_1():
     raw = b"a,b\n\x81\x8d\xff\x90,1\n"
     assert guess(raw).likely[-1] == "latin-1"
     assert reads(raw, guess(raw).name)

@@ -1,7 +1,5 @@
 """Sets of images in every format: the same rows, whatever the file; damaged files in one sentence each."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -60,7 +58,7 @@ def png(image: np.ndarray) -> bytes:
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
+def here(monkeypatch):
     """Unpack in this process: the others show that it is done in one of its own, which takes a while to begin."""
     monkeypatch.setattr(packed, "run_in_process", lambda work, *given: work(*given))
     monkeypatch.setattr(isolated_child, "restrict", lambda *_: None)
@@ -73,7 +71,7 @@ def archive(file: Path, images: np.ndarray, codes: np.ndarray, root: str = "") -
     return file
 
 
-def test_every_format_gives_the_same_rows_and_the_ledger_knows_them_again(tmp_path: Path) -> None:
+def test_every_format_gives_the_same_rows_and_the_ledger_knows_them_again(tmp_path):
     images, codes = pixels(), labels()
     plain = read_images(mnist(tmp_path / "plain", images, codes))
     order = np.random.default_rng(0).permutation(ROWS)
@@ -99,7 +97,7 @@ def test_every_format_gives_the_same_rows_and_the_ledger_knows_them_again(tmp_pa
     assert identify(near, KEY).content != known
 
 
-def test_a_set_with_most_images_in_common_is_a_version_of_it() -> None:
+def test_a_set_with_most_images_in_common_is_a_version_of_it():
     images, names = pixels((400, 1, 8, 8)), tuple("0123456789")
     codes = np.arange(400) % 10
     one = identify(ImageSet.of(images, codes, names, "one"), KEY).sketches
@@ -107,7 +105,7 @@ def test_a_set_with_most_images_in_common_is_a_version_of_it() -> None:
     assert one.shared(relabelled) > 0.9
 
 
-def test_cifar_takes_the_published_names_and_joins_the_batches(tmp_path: Path) -> None:
+def test_cifar_takes_the_published_names_and_joins_the_batches(tmp_path):
     images = pixels((ROWS, 3, 32, 32))
     records = np.concatenate([labels()[:, None], images.reshape(ROWS, -1)], axis=1).tobytes()
     (tmp_path / "data_batch_1.bin").write_bytes(records)
@@ -124,7 +122,7 @@ def test_cifar_takes_the_published_names_and_joins_the_batches(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("here")
-def test_arrays_are_found_by_their_names_and_never_unpickled(tmp_path: Path) -> None:
+def test_arrays_are_found_by_their_names_and_never_unpickled(tmp_path):
     file, images, names = tmp_path / "a.npz", pixels((ROWS, 8, 8, 3)), np.array(["dog", "cat"])[labels(2)]
     np.savez_compressed(file, x_train=images, y_train=labels(2), x_test=images[:3], y_test=labels(2)[:3])
     assert read_images(file).images.shape == (ROWS, 3, 8, 8)
@@ -154,7 +152,7 @@ def test_arrays_are_found_by_their_names_and_never_unpickled(tmp_path: Path) -> 
         read_images(file)
 
 
-def test_damaged_idx_files_are_one_sentence(tmp_path: Path) -> None:
+def test_damaged_idx_files_are_one_sentence(tmp_path):
     images, codes = pixels(), labels()
     file = mnist(tmp_path / "m", images, codes)
     beside = file.with_name("train-labels-idx1-ubyte")
@@ -182,7 +180,7 @@ def test_damaged_idx_files_are_one_sentence(tmp_path: Path) -> None:
         read_images(packed)
 
 
-def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path: Path) -> None:
+def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path):
     root = tmp_path / "set"
     for k in range(6):
         folder = root / ("cat", "dog")[k % 2]
@@ -218,7 +216,7 @@ def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path: Path
         read_images(root)
 
 
-def test_hostile_archives_are_refused(tmp_path: Path) -> None:
+def test_hostile_archives_are_refused(tmp_path):
     file = tmp_path / "a.zip"
     for name in ("../cat/a.png", "/cat/a.png", "cat\\a.png"):
         with zipfile.ZipFile(file, "w") as out:
@@ -243,7 +241,7 @@ def test_hostile_archives_are_refused(tmp_path: Path) -> None:
         read_images(file)
 
 
-def test_the_real_sets_are_read(shared_data: Path) -> None:
+def test_the_real_sets_are_read(shared_data):
     digits = read_images(shared_data / "mnist", part="test")
     assert (digits.rows, str(digits.shape)) == (10_000, "28 × 28 grey")
     objects = read_images(shared_data / "cifar10" / "test_batch_first1000.bin.gz")
@@ -268,7 +266,7 @@ def large(folder: Path, form: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["ubyte", "ubyte.gz", "bin.gz", "npz"])
-def test_a_reading_that_is_cancelled_ends_within_a_second(tmp_path: Path, form: str) -> None:
+def test_a_reading_that_is_cancelled_ends_within_a_second(tmp_path, form):
     """It is stopped as it begins, and twice later, while it unpacks or while the images are marked."""
     file = large(tmp_path, form)
     for wait in (0.05, 0.3, 0.9):
@@ -295,7 +293,7 @@ def picture(file: Path, grey: int, size: tuple[int, int] = (10, 6)) -> Path:
     return file
 
 
-def test_files_of_several_folders_are_brought_to_one_shape(tmp_path: Path) -> None:
+def test_files_of_several_folders_are_brought_to_one_shape(tmp_path):
     files = [picture(tmp_path / "a" / "one.png", 10), picture(tmp_path / "b" / "two.jpg", 200, (30, 40))]
     found = read_loose([str(file) for file in files], GREY)
     assert found.images.shape == (2, 1, 8, 8)
@@ -306,7 +304,7 @@ def test_files_of_several_folders_are_brought_to_one_shape(tmp_path: Path) -> No
     assert read_loose([str(files[0])], COLOUR).images.shape == (1, 3, 8, 8)
 
 
-def test_a_folder_gives_what_lies_in_it_alone(tmp_path: Path) -> None:
+def test_a_folder_gives_what_lies_in_it_alone(tmp_path):
     for name in ("b.png", "a.png", ".hidden.png", "below/c.png"):
         picture(tmp_path / name, 50)
     (tmp_path / "notes.txt").write_text("no image")
@@ -326,7 +324,7 @@ def test_a_folder_gives_what_lies_in_it_alone(tmp_path: Path) -> None:
         (lambda folder: [folder / "link.png"], "is a link"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, make, words) -> None:
+def test_what_cannot_be_read_is_one_sentence(tmp_path, make, words):
     (tmp_path / "notes.txt").write_text("no image")
     (tmp_path / "bad.png").write_bytes(b"no image")
     (tmp_path / "link.png").symlink_to(picture(tmp_path / "real" / "one.png", 3))
@@ -334,7 +332,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, make, words) -> Non
         read_loose([str(path) for path in make(tmp_path)], GREY)
 
 
-def test_every_class_is_counted_and_a_few_of_its_images_are_kept_small() -> None:
+def test_every_class_is_counted_and_a_few_of_its_images_are_kept_small():
     labels = np.array([0] * 100 + [2] * 3, np.int64)
     images = ImageSet.of(np.zeros((103, 1, 200, 130), np.uint8), labels, ("a", "b", "c"), "made")
     seen = overview(images)
@@ -348,7 +346,7 @@ def test_every_class_is_counted_and_a_few_of_its_images_are_kept_small() -> None
     assert [len(one.examples) for one in overview(many)] == [1] * MOST_CLASSES + [0] * (60 - MOST_CLASSES)
 
 
-def test_a_small_image_stays_as_it_is() -> None:
+def test_a_small_image_stays_as_it_is():
     image = np.arange(3 * 8 * 8, dtype=np.uint8).reshape(3, 8, 8)
     assert np.array_equal(small(image), image)
 
@@ -393,9 +391,7 @@ def peak(path: Path) -> int:
         tracemalloc.stop()
 
 
-def test_an_archive_that_does_not_fit_is_refused_before_memory_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_that_does_not_fit_is_refused_before_memory_is_taken(tmp_path, monkeypatch):
     file = zeros(tmp_path / "a.npz", (64, 512, 512))  # 16 MiB of pixels, twice while they are read
     assert file.stat().st_size < MIB
     free(monkeypatch, 40 * MIB)
@@ -404,7 +400,7 @@ def test_an_archive_that_does_not_fit_is_refused_before_memory_is_taken(
     assert read_images(file).images.shape == (64, 1, 512, 512)
 
 
-def test_labels_that_do_not_belong_to_the_images_are_refused_before_they_are_read(tmp_path: Path) -> None:
+def test_labels_that_do_not_belong_to_the_images_are_refused_before_they_are_read(tmp_path):
     file = zeros(tmp_path / "a.npz", (4, 8, 8), np.zeros(32 * MIB, np.uint8))
     tracemalloc.start()
     try:
@@ -415,7 +411,7 @@ def test_labels_that_do_not_belong_to_the_images_are_refused_before_they_are_rea
         tracemalloc.stop()
 
 
-def test_a_packed_file_that_does_not_fit_is_refused_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_file_that_does_not_fit_is_refused_on_the_way(tmp_path, monkeypatch):
     file = tmp_path / "train-images-idx3-ubyte.gz"
     with gzip.open(file, "wb", compresslevel=1) as out:
         out.write(struct.pack(">4I", 0x0803, 64, 1024, 1024) + bytes(64 * MIB))
@@ -425,7 +421,7 @@ def test_a_packed_file_that_does_not_fit_is_refused_on_the_way(tmp_path: Path, m
     assert peak(file) < 24 * MIB
 
 
-def test_a_table_of_too_many_images_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_too_many_images_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(image_set, "_MANY", 100)
     file = zeros(tmp_path / "a.npz", (2_000, 1, 1))
     free(monkeypatch, MIB)
@@ -438,9 +434,7 @@ def test_a_table_of_too_many_images_is_refused(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("comment", [b"", b"packed by hand"])
-def test_the_list_of_an_archive_is_measured_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comment: bytes
-) -> None:
+def test_the_list_of_an_archive_is_measured_before_it_is_read(tmp_path, monkeypatch, comment):
     file = tmp_path / "a.zip"
     with zipfile.ZipFile(file, "w") as out:
         out.comment = comment
@@ -461,7 +455,7 @@ def test_the_list_of_an_archive_is_measured_before_it_is_read(
         assert image_set._size_of_list(stream) == 0
 
 
-def test_the_list_of_a_large_archive_is_measured_in_its_own_record(tmp_path: Path) -> None:
+def test_the_list_of_a_large_archive_is_measured_in_its_own_record(tmp_path):
     end = b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
     record = b"PK\x06\x06" + struct.pack("<Q2H2L4Q", 44, 45, 45, 0, 0, 7, 7, 5_000_000_000, 0)
     locator = b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1)
@@ -472,7 +466,7 @@ def test_the_list_of_a_large_archive_is_measured_in_its_own_record(tmp_path: Pat
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("kind", ["|V0", "<U0", "|i1"])
-def test_odd_types_and_shapes_are_damaged_arrays(tmp_path: Path, kind: str) -> None:
+def test_odd_types_and_shapes_are_damaged_arrays(tmp_path, kind):
     shape = (-2, -2) if kind == "|i1" else (4,)
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as out:
         out.writestr("x.npy", header((4, 8, 8)) + bytes(256))
@@ -482,7 +476,7 @@ def test_odd_types_and_shapes_are_damaged_arrays(tmp_path: Path, kind: str) -> N
 
 
 @pytest.mark.usefixtures("here")
-def test_the_order_of_the_axes_and_the_checksum_are_kept(tmp_path: Path) -> None:
+def test_the_order_of_the_axes_and_the_checksum_are_kept(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (20, 3, 6, 5)).astype(np.uint8)
     np.savez(tmp_path / "a.npz", x=np.asfortranarray(pixels), y=np.arange(20) % 10)
     assert np.array_equal(read_images(tmp_path / "a.npz").images, pixels)
@@ -516,9 +510,7 @@ def packed_idx(folder: Path, shape: tuple[int, int, int], follow: int, labels: i
         ((2, 28, 28), 784, None, "the header promises 1,568 bytes and 784 follow"),
     ],
 )
-def test_a_header_is_judged_before_what_follows_it_is_unpacked(
-    tmp_path: Path, shape: tuple[int, int, int], follow: int, labels: int | None, said: str
-) -> None:
+def test_a_header_is_judged_before_what_follows_it_is_unpacked(tmp_path, shape, follow, labels, said):
     """A file of 6 MB unfolded into 4.35 GB before anybody looked at its header."""
     file = packed_idx(tmp_path, shape, follow, labels)
     tracemalloc.start()
@@ -530,7 +522,7 @@ def test_a_header_is_judged_before_what_follows_it_is_unpacked(
         tracemalloc.stop()
 
 
-def test_packed_images_are_read_as_the_plain_ones_are(tmp_path: Path) -> None:
+def test_packed_images_are_read_as_the_plain_ones_are(tmp_path):
     file = packed_idx(tmp_path, (3, 512, 700), 3 * 512 * 700)
     assert read_images(file).images.shape == (3, 1, 512, 700)
     records = np.random.default_rng(1).integers(0, 10, (3, 3073), np.uint8)
@@ -541,7 +533,7 @@ def test_packed_images_are_read_as_the_plain_ones_are(tmp_path: Path) -> None:
     assert np.array_equal(plain, unfolded)
 
 
-def test_what_unpacks_can_die_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_unpacks_can_die_alone(tmp_path, monkeypatch):
     file = packed_idx(tmp_path, (1, 28, 28), 784)
     monkeypatch.setattr(packed, "_pieces", killed)
     with pytest.raises(InputError, match="damaged or cut short"):

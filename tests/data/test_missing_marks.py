@@ -1,7 +1,5 @@
 """One meaning of a missing value in a file, whatever the kind of its columns."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -26,13 +24,13 @@ BORN = Attribute(name="born", kind="date", lower=1, upper=999_999, missing="own-
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text(ROWS, encoding="utf-8")
     return path
 
 
-def test_na_means_the_same_in_numbers_names_and_dates(file: Path) -> None:
+def test_na_means_the_same_in_numbers_names_and_dates(file):
     table = read_table(file)
     assert np.isnan(numbers(table, AGE)).tolist() == [False, True, False, False]
     assert codes(table, TOWN).tolist() == [0, 2, 0, 2]
@@ -45,12 +43,12 @@ def test_na_means_the_same_in_numbers_names_and_dates(file: Path) -> None:
     }
 
 
-def test_a_word_that_is_declared_as_a_value_is_one(file: Path) -> None:
+def test_a_word_that_is_declared_as_a_value_is_one(file):
     town = Attribute(name="town", kind="category", domain=("Hue", "NA", "none"), other="Hue")
     assert codes(read_table(file), town).tolist() == [0, 1, 0, 2]
 
 
-def test_stated_marks_replace_the_usual_ones_in_every_column(file: Path) -> None:
+def test_stated_marks_replace_the_usual_ones_in_every_column(file):
     table = read_table(file, ReadOptions(missing=("NA", "-99")))
     assert np.isnan(numbers(table, AGE)).tolist() == [False, True, True, False]
     with pytest.raises(InputError, match="'none' is not in the domain"):
@@ -60,7 +58,7 @@ def test_stated_marks_replace_the_usual_ones_in_every_column(file: Path) -> None
         numbers(read_table(file, ReadOptions(missing=())), AGE)
 
 
-def test_a_refused_missing_value_is_named_as_it_is_written(tmp_path: Path) -> None:
+def test_a_refused_missing_value_is_named_as_it_is_written(tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("age,x\n31,1\n-99,2\n", encoding="utf-8")
     strict = Attribute(name="age", kind="integer", lower=0, upper=120)
@@ -68,7 +66,7 @@ def test_a_refused_missing_value_is_named_as_it_is_written(tmp_path: Path) -> No
         numbers(read_table(path, ReadOptions(missing=("-99",))), strict)
 
 
-def test_marks_that_the_rows_suggest_are_a_guess_of_the_plan(file: Path) -> None:
+def test_marks_that_the_rows_suggest_are_a_guess_of_the_plan(file):
     found = reading_of(read_table(file), ReadOptions(header="yes"))
     assert found is not None
     assert (found.missing, found.origin) == (("NA", "none"), GUESS)
@@ -76,9 +74,7 @@ def test_marks_that_the_rows_suggest_are_a_guess_of_the_plan(file: Path) -> None
     assert over(ReadOptions(), reading_of(read_table(file, stated), stated)).missing == ("NA",)
 
 
-def test_the_command_line_states_marks_once_for_describe_and_plan(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_states_marks_once_for_describe_and_plan(file, tmp_path, capsys):
     assert main(["describe", str(file), "--missing=-99,NA", "--json"]) == 0
     told = {c["name"]: c["missing"] for c in json.loads(capsys.readouterr().out)["columns"]}
     assert told == {"age": 2, "town": 1, "empty": 4, "born": 1}
@@ -111,9 +107,7 @@ def written(path: Path, rows: int) -> Path:
 
 
 @pytest.mark.parametrize("missing", [None, ("no",)])
-def test_the_profile_of_parts_is_that_of_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...] | None
-) -> None:
+def test_the_profile_of_parts_is_that_of_the_whole(tmp_path, monkeypatch, missing):
     path = written(tmp_path / "a.csv", 400)
     options = ReadOptions(missing=missing)
     expected = profile(read_table(path, options))
@@ -124,7 +118,7 @@ def test_the_profile_of_parts_is_that_of_the_whole(
     assert any("row 172" in suspicion.why for suspicion in expected[2].suspicions)
 
 
-def test_of_very_many_values_a_sample_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_values_a_sample_is_kept(tmp_path, monkeypatch):
     path = written(tmp_path / "a.csv", 30_000)
     whole = {column.name: column for column in profile(read_table(path))}
     in_parts(monkeypatch, piece=20_000)

@@ -49,11 +49,11 @@ def suspected(profiled: ColumnProfile) -> dict[str, str]:
         (["1", "NA", None, "3"], "integer"),
     ],
 )
-def test_kind_is_guessed(cells: list[str | None], kind: str) -> None:
+def test_kind_is_guessed(cells, kind):
     assert column(cells).kind == kind
 
 
-def test_missing_words_count_as_missing_among_numbers_and_names() -> None:
+def test_missing_words_count_as_missing_among_numbers_and_names():
     numeric = column(["1", "NA", None, "3", "3"])
     assert (numeric.missing, numeric.distinct, numeric.lower, numeric.upper) == (2, 2, 1, 3)
     assert suspected(numeric)["missing"] == "1 cell says 'NA' and counts as missing"
@@ -87,7 +87,7 @@ def test_missing_words_count_as_missing_among_numbers_and_names() -> None:
         (["1.50", "1,5", "2,25"], "x", "real"),
     ],
 )
-def test_suspicions_come_with_a_reason(cells: list[str | None], name: str, what: str) -> None:
+def test_suspicions_come_with_a_reason(cells, name, what):
     assert suspected(column(cells, name))[what]
 
 
@@ -109,7 +109,7 @@ def test_suspicions_come_with_a_reason(cells: list[str | None], name: str, what:
         ("diagnosis", [f"Diabetes Grade{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "illnesses and the like"),
     ],
 )
-def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells: list[str], reason: str) -> None:
+def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name, cells, reason):
     """A suggestion for the eyes of the steward: what is dropped unasked is only what has a value in every row."""
     found = suspected(column(cells, name))
     told = found["person" if reason == BY_ITS_NAME else "name"]
@@ -128,22 +128,22 @@ def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells:
         ("diagnosis", [f"Asthma of grade {i}" for i in range(15)] * 3),
     ],
 )
-def test_what_names_no_person_is_not_suspected_to(name: str, cells: list[str]) -> None:
+def test_what_names_no_person_is_not_suspected_to(name, cells):
     assert not {"name", "person"}.intersection(suspected(column(cells, name)))
 
 
 @pytest.mark.parametrize("name", ["Household no", "HouseholdNo", "family", "patient_id", "Person nr."])
-def test_what_may_say_which_rows_belong_together_raises_the_question(name: str) -> None:
+def test_what_may_say_which_rows_belong_together_raises_the_question(name):
     assert "household" in suspected(column([str(i // 3) for i in range(30)], name))
     assert "household" not in suspected(column([str(i) for i in range(30)], name)), "every row has its own"
 
 
 @pytest.mark.parametrize("name", ["household income", "age", "personal", "id"])
-def test_other_names_do_not(name: str) -> None:
+def test_other_names_do_not(name):
     assert "household" not in suspected(column([str(i // 3) for i in range(30)], name))
 
 
-def test_plain_columns_raise_no_suspicion() -> None:
+def test_plain_columns_raise_no_suspicion():
     for cells in (["1.5", "2.25", "3"] * 5, ["red", "green", "blue"] * 5, ["23", "35", "35", "61"] * 5):
         assert column(cells).suspicions == ()
 
@@ -155,14 +155,14 @@ def test_plain_columns_raise_no_suspicion() -> None:
     | st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=1, max_size=40),
     st.integers(0, 3),
 )
-def test_histogram_counts_every_row_that_has_a_value(cells: list[str], missing: int) -> None:
+def test_histogram_counts_every_row_that_has_a_value(cells, missing):
     profiled = column([*cells, *[None] * missing])
     assert sum(bar.count for bar in profiled.histogram) == len(cells)
     assert len(profiled.histogram) <= BINS
     assert profiled.missing == missing
 
 
-def test_attribute_from_data_takes_the_rows_and_says_so() -> None:
+def test_attribute_from_data_takes_the_rows_and_says_so():
     table = sample_table("iris")
     for profiled in profile(table):
         attribute = attribute_from_data(profiled)
@@ -187,11 +187,11 @@ def test_attribute_from_data_takes_the_rows_and_says_so() -> None:
         (["0.17", "0.93"], (0.1, 1.0)),
     ],
 )
-def test_bounds_from_the_data_are_round_and_so_no_persons_value(cells: list[str], bounds: tuple[float, float]) -> None:
+def test_bounds_from_the_data_are_round_and_so_no_persons_value(cells, bounds):
     assert attribute_from_data(column(cells)).bounds() == bounds
 
 
-def test_bounds_of_dates_from_the_data_are_whole_years() -> None:
+def test_bounds_of_dates_from_the_data_are_whole_years():
     lower, upper = attribute_from_data(column(["1961-03-04", "2003-05-06"])).bounds()
     days = [datetime.date.fromordinal(int(day)).isoformat() for day in (lower, upper)]
     assert days == ["1961-01-01", "2003-12-31"]
@@ -207,9 +207,7 @@ def test_bounds_of_dates_from_the_data_are_whole_years() -> None:
         (["01/02/2024", "03/02/2024"], True, None, ("2024-02-01", "2024-02-03")),
     ],
 )
-def test_order_of_dates_is_guessed_for_the_steward_alone(
-    cells: list[str | None], last: bool, order: str | None, bounds: tuple[str, str]
-) -> None:
+def test_order_of_dates_is_guessed_for_the_steward_alone(cells, last, order, bounds):
     profiled = column(cells)
     assert (profiled.kind, profiled.year_last, profiled.date_order) == ("date", last, order)
     assert (profiled.lower, profiled.upper) == tuple(datetime.date.fromisoformat(day).toordinal() for day in bounds)
@@ -224,7 +222,7 @@ def test_order_of_dates_is_guessed_for_the_steward_alone(
 @pytest.mark.parametrize(
     ("cells", "upper"), [(["1,5", "2,25"], 2.25), (["1.234.567", "12"], 1234567), (["100,000.00", "50"], 100000)]
 )
-def test_decimal_mark_is_guessed_for_the_steward_alone(cells: list[str], upper: float) -> None:
+def test_decimal_mark_is_guessed_for_the_steward_alone(cells, upper):
     assert column(cells).upper == upper
 
 
@@ -237,12 +235,12 @@ def test_decimal_mark_is_guessed_for_the_steward_alone(cells: list[str], upper: 
         ([f"v{k}" for k in range(5000)], "the column has 5000 different values, more than 4096"),
     ],
 )
-def test_column_without_a_public_grid_is_refused(cells: list[str | None], sentence: str) -> None:
+def test_column_without_a_public_grid_is_refused(cells, sentence):
     with pytest.raises(InputError, match=f"^{sentence} .*column x"):
         attribute_from_data(column(cells))
 
 
-def test_profile_tells_its_progress_and_can_be_cancelled() -> None:
+def test_profile_tells_its_progress_and_can_be_cancelled():
     events: list[Event] = []
     profile(sample_table("iris"), emit=events.append)
     assert events[-1] == Progress(5, 5, "columns")

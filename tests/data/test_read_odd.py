@@ -164,20 +164,20 @@ REFUSED: dict[str, str] = {
 }
 
 
-def test_every_odd_file_has_an_expectation(shared_data: Path) -> None:
+def test_every_odd_file_has_an_expectation(shared_data):
     manifest = json.loads((shared_data / "odd" / "manifest.json").read_text())
     assert {case["id"] for case in manifest} == READ.keys() | REFUSED.keys()
     assert not READ.keys() & REFUSED.keys()
 
 
 @pytest.mark.parametrize("case", READ)
-def test_odd_file_is_read_as_expected(case: str, shared_data: Path) -> None:
+def test_odd_file_is_read_as_expected(case, shared_data):
     folder = shared_data / "odd"
     READ[case](read_table(folder / f"{case}.csv"), folder)
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_odd_file_is_refused_in_one_sentence(case: str, shared_data: Path) -> None:
+def test_odd_file_is_refused_in_one_sentence(case, shared_data):
     with pytest.raises(InputError, match=REFUSED[case]) as refusal:
         read_table(shared_data / "odd" / f"{case}.csv")
     assert "\n" not in str(refusal.value)

@@ -21,7 +21,7 @@ COMMENTS = st.text(st.sampled_from("ab \"',| #"), max_size=6)
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     return tmp_path_factory.mktemp("options") / "table.csv"
 
 
@@ -101,9 +101,7 @@ def decorated(draw: st.DrawFn) -> tuple[str, list[list[str]], ReadOptions]:
 
 @settings(max_examples=200, deadline=None)
 @given(case=decorated(), encoding=st.sampled_from(["utf-8", "utf-16", "gb18030"]), piece=st.integers(1, 40))
-def test_a_decorated_file_is_read_like_its_plain_form(
-    path: Path, case: tuple[str, list[list[str]], ReadOptions], encoding: str, piece: int
-) -> None:
+def test_a_decorated_file_is_read_like_its_plain_form(path, case, encoding, piece):
     text, rows, options = case
     path.write_bytes(text.encode(encoding))
     stated = options.to_plain() | {"encoding": encoding}
@@ -124,16 +122,8 @@ def test_a_decorated_file_is_read_like_its_plain_form(
     replace=st.booleans(),
 )
 def test_the_fast_and_the_exact_reader_agree_on_any_text(
-    path: Path,
-    text: str,
-    delimiter: str,
-    quote: str,
-    trim: bool,
-    comment: str | None,
-    skip: int,
-    piece: int,
-    replace: bool,
-) -> None:
+    path, text, delimiter, quote, trim, comment, skip, piece, replace
+):
     path.write_bytes(text.encode())
     options = ReadOptions(
         encoding="utf-8", delimiter=delimiter, quote=quote, header="yes", trim=trim, comment=comment, skip_lines=skip
@@ -164,9 +154,7 @@ def test_the_fast_and_the_exact_reader_agree_on_any_text(
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_what_each_option_means(
-    tmp_path: Path, text: str, stated: dict[str, Any], expected: list[list[str]] | None, encoding: str
-) -> None:
+def test_what_each_option_means(tmp_path, text, stated, expected, encoding):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode(encoding))
     header = {} if "names" in stated else {"header": "yes"}
@@ -189,14 +177,14 @@ def test_what_each_option_means(
         ("1,2\n" * 50, {"names": ("a", "b")}),
     ],
 )
-def test_regular_files_take_the_fast_path_under_every_option(tmp_path: Path, text: str, stated: dict[str, Any]) -> None:
+def test_regular_files_take_the_fast_path_under_every_option(tmp_path, text, stated):
     path = tmp_path / "t.csv"
     path.write_text(text)
     assert is_read_fast(path, ReadOptions(**stated))
     assert read_table(path, ReadOptions(**stated)).rows == 50
 
 
-def test_lines_are_counted_in_the_file_as_it_stands(tmp_path: Path) -> None:
+def test_lines_are_counted_in_the_file_as_it_stands(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("made by x\n# one\na,b\n# two\n1,2\n3,4\n")
     options = ReadOptions(skip_lines=1, comment="#")
@@ -219,9 +207,7 @@ def test_lines_are_counted_in_the_file_as_it_stands(tmp_path: Path) -> None:
         ("# a\n#b\n", {"comment": "#"}, r"the file holds only blank lines and comments"),
     ],
 )
-def test_options_that_do_not_fit_the_file_are_refused(
-    tmp_path: Path, text: str, stated: dict[str, Any], told: str
-) -> None:
+def test_options_that_do_not_fit_the_file_are_refused(tmp_path, text, stated, told):
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=told):
@@ -246,12 +232,12 @@ def test_options_that_do_not_fit_the_file_are_refused(
         ({"trim": "yes"}, "trim = 'yes' is not true or false"),
     ],
 )
-def test_impossible_options_are_refused(options: dict[str, Any], sentence: str) -> None:
+def test_impossible_options_are_refused(options, sentence):
     with pytest.raises(ParameterError, match=sentence):
         ReadOptions(**options)
 
 
-def test_options_come_back_from_toml(tmp_path: Path) -> None:
+def test_options_come_back_from_toml(tmp_path):
     import tomllib
 
     import tomli_w
@@ -266,7 +252,7 @@ def test_options_come_back_from_toml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_a_header_of_any_length_is_read(tmp_path: Path, rows: int) -> None:
+def test_a_header_of_any_length_is_read(tmp_path, rows):
     names = [f"a rather long name of a column, number {k}" for k in range(6000)]
     path = tmp_path / "t.csv"
     with path.open("w", newline="") as file:
@@ -287,7 +273,7 @@ def test_a_header_of_any_length_is_read(tmp_path: Path, rows: int) -> None:
         ('a,b\n"x" ,1\n', "--trim if blanks"),
     ],
 )
-def test_a_refusal_names_the_option_that_mends_it(tmp_path: Path, text: str, option: str) -> None:
+def test_a_refusal_names_the_option_that_mends_it(tmp_path, text, option):
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(InputError) as refusal:
@@ -306,19 +292,19 @@ def test_a_refusal_names_the_option_that_mends_it(tmp_path: Path, text: str, opt
         ("a::b\nx::y\nz::v\n", 'use --delimiter "::"'),
     ],
 )
-def test_a_notice_names_the_option_that_may_be_wanted(tmp_path: Path, text: str, notice: str) -> None:
+def test_a_notice_names_the_option_that_may_be_wanted(tmp_path, text, notice):
     path = tmp_path / "t.csv"
     path.write_text(text)
     assert notice in " ".join(read_table(path).notices)
 
 
-def test_a_plain_table_gets_no_notice(tmp_path: Path) -> None:
+def test_a_plain_table_gets_no_notice(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,age,city\n1,31,Graz\n2,47,Wien\n3,28,Linz\n4,30,Wels\n")
     assert read_table(path).notices == ()
 
 
-def test_the_first_row_that_repeats_stated_names_is_told(tmp_path: Path) -> None:
+def test_the_first_row_that_repeats_stated_names_is_told(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n")
     table = read_table(path, ReadOptions(names=("a", "b")))

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,7 +35,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     return tmp_path_factory.mktemp("roundtrip") / "table.csv"
 
 
@@ -53,9 +52,7 @@ def cells(table: Table) -> list[list[str]]:
     quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
     encoding=st.sampled_from(["utf-8", "utf-16", "utf-8-sig", "gb18030"]),
 )
-def test_any_dialect_is_read_back_equal(
-    path: Path, rows: list[list[str]], delimiter: str, quote: str, line_end: str, quoting: int, encoding: str
-) -> None:
+def test_any_dialect_is_read_back_equal(path, rows, delimiter, quote, line_end, quoting, encoding):
     if quoting == csv.QUOTE_MINIMAL:
         # The writer leaves a line end bare that is not its own, which no reader could tell from its own.
         rows = [[cell.replace("\r", "_").replace("\n", "_") for cell in row] for row in rows]
@@ -77,7 +74,7 @@ def test_any_dialect_is_read_back_equal(
     width=st.integers(1, 3),
     piece=st.integers(1, 8),
 )
-def test_fast_check_lets_through_only_what_the_exact_reader_reads(text: str, width: int, piece: int) -> None:
+def test_fast_check_lets_through_only_what_the_exact_reader_reads(text, width, piece):
     view = np.frombuffer(text.encode(), np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("workbench.data.csv.precheck.CHUNK", piece)
@@ -95,7 +92,7 @@ def test_fast_check_lets_through_only_what_the_exact_reader_reads(text: str, wid
 
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(st.sampled_from('a1,"\n\r'), min_size=1, max_size=40), blank=st.text("\r\n", max_size=4))
-def test_fast_and_exact_reading_agree(path: Path, text: str, blank: str) -> None:
+def test_fast_and_exact_reading_agree(path, text, blank):
     path.write_bytes(b"x,y\n" + text.encode() + blank.encode())
     options = ReadOptions(encoding="utf-8", delimiter=",", quote='"', header="yes")
     readings = []
@@ -115,7 +112,7 @@ def test_fast_and_exact_reading_agree(path: Path, text: str, blank: str) -> None
 
 @settings(max_examples=120, deadline=None)
 @given(content=st.binary(min_size=1, max_size=200) | st.text(max_size=80).map(lambda text: text.encode("utf-16")))
-def test_any_bytes_are_a_table_or_one_sentence(path: Path, content: bytes) -> None:
+def test_any_bytes_are_a_table_or_one_sentence(path, content):
     path.write_bytes(content)
     try:
         table = read_table(path)
@@ -129,7 +126,7 @@ def test_any_bytes_are_a_table_or_one_sentence(path: Path, content: bytes) -> No
     assert str(path) in sentence
 
 
-def test_regular_file_larger_than_one_piece_takes_the_fast_path(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_regular_file_larger_than_one_piece_takes_the_fast_path(path, monkeypatch):
     monkeypatch.setattr("workbench.data.csv.encoding.CHUNK", 64)
     monkeypatch.setattr("workbench.data.csv.precheck.CHUNK", 64)
     expected = [[f'{k}, "q"', "line\nbreak" if k % 7 == 0 else "plain", str(k)] for k in range(200)]

@@ -40,7 +40,7 @@ def dialect_of(table: Table) -> Dialect:
         ("day,fee\n2024-01-31,1\n2024-02-01,2\n", ",", ".", True),
     ],
 )
-def test_dialect_is_guessed(tmp_path: Path, content: str, delimiter: str, decimal: str, header: bool) -> None:
+def test_dialect_is_guessed(tmp_path, content, delimiter, decimal, header):
     dialect = dialect_of(read_table(write(tmp_path, content)))
     assert (dialect.delimiter, dialect.decimal, dialect.header) == (delimiter, decimal, header)
 
@@ -48,7 +48,7 @@ def test_dialect_is_guessed(tmp_path: Path, content: str, delimiter: str, decima
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("quote", ['"', "'"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_everyday_table_is_read_without_any_option(tmp_path: Path, delimiter: str, quote: str, line_end: str) -> None:
+def test_everyday_table_is_read_without_any_option(tmp_path, delimiter, quote, line_end):
     rows = [
         ["id", "size", "day", "who", "remark"],
         ["1", "2,5", "2024-01-31", "Smith, John", "it's"],
@@ -80,7 +80,7 @@ def test_everyday_table_is_read_without_any_option(tmp_path: Path, delimiter: st
         ("shift_jis", "名前,年齢\n太郎,31\n花子,27\n山田,45\n"),
     ],
 )
-def test_encoding_is_guessed_and_the_guess_is_told(tmp_path: Path, encoding: str, text: str) -> None:
+def test_encoding_is_guessed_and_the_guess_is_told(tmp_path, encoding, text):
     table = read_table(write(tmp_path, text, encoding))
     delimiter = dialect_of(table).delimiter
     assert [delimiter.join(table.names), *map(delimiter.join, table.frame.rows())] == text.splitlines()
@@ -89,7 +89,7 @@ def test_encoding_is_guessed_and_the_guess_is_told(tmp_path: Path, encoding: str
     assert certain or dialect_of(table).encoding in table.notices[0]
 
 
-def test_options_win_over_the_guess(tmp_path: Path) -> None:
+def test_options_win_over_the_guess(tmp_path):
     path = write(tmp_path, "a;b,c\n'1';2,3\n")
     options = ReadOptions(delimiter=";", quote="'", decimal=",", header="no")
     table = read_table(path, options)
@@ -98,12 +98,12 @@ def test_options_win_over_the_guess(tmp_path: Path) -> None:
     assert dialect_of(table).decimal_given
 
 
-def test_quote_none_takes_quote_marks_as_text(tmp_path: Path) -> None:
+def test_quote_none_takes_quote_marks_as_text(tmp_path):
     table = read_table(write(tmp_path, 'height,name\n5\'9",Jo\n6" 2,Al\n'), ReadOptions(quote="none"))
     assert table.column("height").to_list() == ["5'9\"", '6" 2']
 
 
-def test_row_that_holds_the_plans_names_is_the_header(tmp_path: Path) -> None:
+def test_row_that_holds_the_plans_names_is_the_header(tmp_path):
     path = write(tmp_path, "2019,2020\n1,2\n3,4\n")
     assert not dialect_of(read_table(path)).header
     table = read_table(path, names=["2020", "2019"])
@@ -111,17 +111,17 @@ def test_row_that_holds_the_plans_names_is_the_header(tmp_path: Path) -> None:
     assert table.names == ("2019", "2020")
 
 
-def test_one_planned_column_needs_no_delimiter(tmp_path: Path) -> None:
+def test_one_planned_column_needs_no_delimiter(tmp_path):
     path = write(tmp_path, "remark\nyes,no\nno,yes\n")
     assert read_table(path, names=["remark"]).frame.rows() == [("yes,no",), ("no,yes",)]
 
 
-def test_empty_cells_are_missing_and_zeros_stay(tmp_path: Path) -> None:
+def test_empty_cells_are_missing_and_zeros_stay(tmp_path):
     table = read_table(write(tmp_path, 'zip,x\n007,""\n010,\nNA, \n'))
     assert table.frame.rows() == [("007", None), ("010", None), ("NA", " ")]
 
 
-def test_blank_lines_are_skipped_between_rows_and_missing_in_one_column(tmp_path: Path) -> None:
+def test_blank_lines_are_skipped_between_rows_and_missing_in_one_column(tmp_path):
     wide = read_table(write(tmp_path, "\n\na,b\n1,2\n\n3,4\n\n"))
     assert wide.frame.rows() == [("1", "2"), ("3", "4")]
     assert wide.row_name(1) == "row 2"
@@ -129,13 +129,13 @@ def test_blank_lines_are_skipped_between_rows_and_missing_in_one_column(tmp_path
     assert narrow.frame.rows() == [("1",), (None,), ("3",)]
 
 
-def test_row_name_gives_the_line_where_it_differs(tmp_path: Path) -> None:
+def test_row_name_gives_the_line_where_it_differs(tmp_path):
     assert read_table(write(tmp_path, "a,b\n1,2\n3,4\n")).row_name(1) == "row 2, line 3"
     assert read_table(write(tmp_path, "1,2\n3,4\n")).row_name(1) == "row 2"
     assert read_table(write(tmp_path, 'a,b\n"1\n",2\n3,4\n')).row_name(1) == "row 2"
 
 
-def test_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_unknown_column_is_answered_with_the_nearest(tmp_path):
     table = read_table(write(tmp_path, "Glucose,Age\n1,2\n"))
     with pytest.raises(InputError, match="there is no column 'glucos', did you mean 'Glucose'"):
         table.column("glucos")
@@ -164,13 +164,13 @@ def test_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:
         (b"PAR1rest", r"the file is not a Parquet file, or it is damaged"),
     ],
 )
-def test_fault_is_one_sentence_with_its_place(tmp_path: Path, content: str | bytes, sentence: str) -> None:
+def test_fault_is_one_sentence_with_its_place(tmp_path, content, sentence):
     with pytest.raises(InputError, match=f"^{sentence}") as refusal:
         read_table(write(tmp_path, content))
     assert "\n" not in str(refusal.value)
 
 
-def test_missing_file_and_folder_and_pipe_are_refused(tmp_path: Path) -> None:
+def test_missing_file_and_folder_and_pipe_are_refused(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         read_table(tmp_path / "absent.csv")
     with pytest.raises(InputError, match="this is a folder, not a file"):
@@ -184,14 +184,14 @@ def test_missing_file_and_folder_and_pipe_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
-def test_unreadable_file_is_refused(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(tmp_path):
     path = write(tmp_path, "a,b\n1,2\n")
     path.chmod(0)
     with pytest.raises(InputError, match="the file cannot be read: permission denied"):
         read_table(path)
 
 
-def test_wrong_encoding_names_the_line(tmp_path: Path) -> None:
+def test_wrong_encoding_names_the_line(tmp_path):
     path = write(tmp_path, "a,b\n1,2\nZoë,3\n", "cp1252")
     with pytest.raises(InputError, match=r"the file is not written in utf-8 \(.*, line 3\); name its encoding"):
         read_table(path, ReadOptions(encoding="utf8"))
@@ -210,17 +210,17 @@ def test_wrong_encoding_names_the_line(tmp_path: Path) -> None:
         ({"header": "maybe"}, "header = 'maybe' is not known"),
     ],
 )
-def test_impossible_options_are_refused(options: dict[str, str], sentence: str) -> None:
+def test_impossible_options_are_refused(options, sentence):
     with pytest.raises(ParameterError, match=sentence):
         ReadOptions(**options)
 
 
-def test_words_stand_for_delimiters() -> None:
+def test_words_stand_for_delimiters():
     assert ReadOptions(delimiter="tab").delimiter == "\t"
     assert ReadOptions(delimiter="\\t").delimiter == "\t"
 
 
-def test_cancel_stops_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancel_stops_the_reading(tmp_path, monkeypatch):
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
@@ -230,7 +230,7 @@ def test_cancel_stops_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         read_table(write(tmp_path, "a,b\n1,2\n\n3,4\n"), ReadOptions(encoding="latin-1"), cancel=token)
 
 
-def test_names_that_look_like_patterns_are_only_names(tmp_path: Path) -> None:
+def test_names_that_look_like_patterns_are_only_names(tmp_path):
     table = read_table(write(tmp_path, '^a.*$,*\n"",1\n2,3\n'))
     assert table.column("^a.*$").to_list() == [None, "2"]
     assert table.column("*").to_list() == ["1", "3"]

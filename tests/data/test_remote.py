@@ -1,7 +1,5 @@
 """Tables on the web and in object stores: fetched once, read as a file, and no secret stays anywhere."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import functools
@@ -13,7 +11,6 @@ import sqlite3
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -68,7 +65,7 @@ class Bucket(MemoryFileSystem):
 
 
 @pytest.fixture(autouse=True)
-def bucket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, Any]]:
+def bucket(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, "s3", Bucket)  # type: ignore[attr-defined]
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
@@ -108,9 +105,7 @@ FORMS = [(form, large) for form in ("csv", "csv.gz", "parquet") for large in (Fa
 
 
 @pytest.mark.parametrize(("form", "large"), [*FORMS, ("db", False)])
-def test_a_fetched_table_is_that_of_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, large: bool
-) -> None:
+def test_a_fetched_table_is_that_of_its_file(tmp_path, monkeypatch, form, large):
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0 if large else 1 << 30)
     monkeypatch.setattr(row_groups, "PIECE", 1)
     path = written(tmp_path, form)
@@ -123,9 +118,7 @@ def test_a_fetched_table_is_that_of_its_file(
 
 
 @pytest.mark.parametrize(("form", "sent"), [("csv", False), ("parquet", False), ("csv.gz", True)])
-def test_workers_fetch_their_ranges_themselves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, sent: bool
-) -> None:
+def test_workers_fetch_their_ranges_themselves(tmp_path, monkeypatch, form, sent):
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr("workbench.data.sources.compressed.IN_MEMORY", 0)
     monkeypatch.setattr(row_groups, "PIECE", 1)
@@ -153,7 +146,7 @@ def _cells(_: Any, part: Any) -> pl.DataFrame:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the libraries, which leave connections to be closed
-def test_a_bucket_of_a_real_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_of_a_real_service(tmp_path, monkeypatch):
     pytest.importorskip("s3fs", reason='s3fs is not installed: pip install "privacy-workbench[remote]"')
     service = pytest.importorskip("moto.server", reason="moto is not installed: pip install moto[server]")
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3")  # type: ignore[attr-defined]
@@ -194,9 +187,7 @@ def test_a_bucket_of_a_real_service(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
     ids=lambda words: words[0],
 )
-def test_every_command_takes_an_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
+def test_every_command_takes_an_address(tmp_path, monkeypatch, capsys, words):
     source = put(written(tmp_path, "csv"))
     monkeypatch.chdir(tmp_path)
     Path("plan.toml").write_text(PLAN)
@@ -207,15 +198,13 @@ def test_every_command_takes_an_address(
     assert code == 0, capsys.readouterr().err
 
 
-def test_python_takes_an_address(tmp_path: Path) -> None:
+def test_python_takes_an_address(tmp_path):
     api = pytest.importorskip("workbench.api", reason="pandas is not installed", exc_type=ImportError)
     found = api.dataset(put(written(tmp_path, "csv")), account="a", reading={"header": "yes"})
     assert found["age"].tolist() == frame_of()["age"].to_list()
 
 
-def test_a_copy_on_the_web_is_charged_to_the_account_of_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_on_the_web_is_charged_to_the_account_of_the_file(tmp_path, monkeypatch):
     path = written(tmp_path, "csv")
     packed = tmp_path / "b.csv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
@@ -244,9 +233,7 @@ def test_a_copy_on_the_web_is_charged_to_the_account_of_the_file(
         f"s3://b/a.csv::file:///{CANARY}",
     ],
 )
-def test_an_address_with_a_secret_is_refused_and_not_repeated(
-    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_with_a_secret_is_refused_and_not_repeated(address, tmp_path, capsys):
     (tmp_path / "plan.toml").write_text(PLAN)
     words = ["sanitize", address, "--plan", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "out.csv")]
     assert main([*words, "--ledger", str(tmp_path / "ledger.sqlite")]) != 0
@@ -256,9 +243,7 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(
     assert not any(CANARY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_what_a_service_says_and_who_reads_stay_nowhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_service_says_and_who_reads_stay_nowhere(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
     source = put(written(tmp_path, "csv"))
     (tmp_path / "plan.toml").write_text(PLAN)
@@ -278,7 +263,7 @@ def test_what_a_service_says_and_who_reads_stay_nowhere(
     assert not any(CANARY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_what_cannot_be_fetched_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_fetched_is_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"the service does not answer \(s3://b/none\.csv"):
         read_table("s3://b/none.csv")
     with pytest.raises(InputError, match="lacks a slash"):
@@ -365,7 +350,7 @@ class _Ranges(http.server.BaseHTTPRequestHandler):
     reason='aiohttp is not installed: pip install "privacy-workbench[remote]"',
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_table_on_a_web_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_on_a_web_server(tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "_PIECE", 1 << 10)
     path = written(tmp_path, "csv")
     _Ranges.text = path.read_bytes()

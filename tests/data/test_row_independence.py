@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,14 +79,14 @@ def assert_each_cell_speaks_for_itself(read: Any, cells: Cells, dialect: Dialect
     st.sampled_from(["refuse", "own-value"]),
     st.sampled_from([None, Dialect(), Dialect(decimal=",")] + [Dialect(decimal=m, decimal_given=True) for m in ".,"]),
 )
-def test_each_number_is_read_by_itself(cells: Cells, kind: str, missing: str, dialect: Dialect | None) -> None:
+def test_each_number_is_read_by_itself(cells, kind, missing, dialect):
     attribute = Attribute(name="x", kind=kind, missing=missing)
     assert_each_cell_speaks_for_itself(lambda t: numbers(t, attribute), cells, dialect)
 
 
 @settings(max_examples=120, deadline=None)
 @given(padded(DAYS), st.sampled_from([None, "day-first", "month-first"]), st.sampled_from(["refuse", "own-value"]))
-def test_each_date_is_read_by_itself(cells: Cells, order: str | None, missing: str) -> None:
+def test_each_date_is_read_by_itself(cells, order, missing):
     attribute = Attribute(name="x", kind="date", missing=missing, date_order=order)
     assert_each_cell_speaks_for_itself(lambda t: numbers(t, attribute), cells, Dialect())
 
@@ -105,7 +104,7 @@ def test_each_date_is_read_by_itself(cells: Cells, order: str | None, missing: s
         ]
     ),
 )
-def test_each_word_is_read_by_itself(cells: Cells, attribute: Attribute) -> None:
+def test_each_word_is_read_by_itself(cells, attribute):
     assert_each_cell_speaks_for_itself(lambda t: codes(t, attribute), cells, Dialect())
 
 
@@ -125,9 +124,7 @@ REAL = Attribute(name="x", kind="real", lower=0, upper=2000, missing="own-value"
     ],
 )
 @pytest.mark.parametrize("dialect", [Dialect(), Dialect(decimal=","), None], ids=["point", "comma guessed", "none"])
-def test_one_row_never_turns_the_others(
-    attribute: Attribute, rest: str, lone: list[str | None], dialect: Dialect | None
-) -> None:
+def test_one_row_never_turns_the_others(attribute, rest, lone, dialect):
     readings = set()
     for last in lone:
         try:
@@ -140,7 +137,7 @@ def test_one_row_never_turns_the_others(
     assert len(readings) <= 1
 
 
-def test_the_declared_order_settles_every_date() -> None:
+def test_the_declared_order_settles_every_date():
     cells = ["03/12/2020", "12.3.2020 10:00", "2020-03-12", "20200312"]
     for order, day in (("day-first", datetime.date(2020, 12, 3)), ("month-first", datetime.date(2020, 3, 12))):
         read = numbers(table(cells, None), Attribute(name="x", kind="date", date_order=order))
@@ -167,7 +164,7 @@ FILES = {
 
 @pytest.mark.parametrize("case", FILES)
 @pytest.mark.parametrize("first", [False, True], ids=["last row", "first row"])
-def test_one_row_of_a_file_turns_no_other_without_a_doubt(tmp_path: Path, case: str, first: bool) -> None:
+def test_one_row_of_a_file_turns_no_other_without_a_doubt(tmp_path, case, first):
     text, row = FILES[case]
     header, body = text.encode().split(b"\n", 1)
     readings = []
@@ -187,7 +184,7 @@ def test_one_row_of_a_file_turns_no_other_without_a_doubt(tmp_path: Path, case: 
         assert rest.equals(without)
 
 
-def test_a_plain_table_is_never_in_doubt(tmp_path: Path) -> None:
+def test_a_plain_table_is_never_in_doubt(tmp_path):
     for content in (
         "age,city\n31,Graz\n47,Wien\n",
         "name\nAnn\nBo\n",
@@ -254,9 +251,7 @@ def test_a_plain_table_is_never_in_doubt(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(
-    tmp_path: Path, content: bytes, stated: dict[str, str], told: str
-) -> None:
+def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(tmp_path, content, stated, told):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     read = read_table(path)
@@ -270,14 +265,14 @@ def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(
     assert settled.frame.equals(read.frame)
 
 
-def test_all_doubts_are_told_at_once(tmp_path: Path) -> None:
+def test_all_doubts_are_told_at_once(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("d,b\n'Café','y'\n'Thé','x'\n".encode("cp1252"))
     with pytest.raises(InputError, match=r"as cp1252 and the quote mark was .*; state those options that read right"):
         read_table(path).require_certain()
 
 
-def test_each_candidate_reads_the_file_as_it_says(tmp_path: Path) -> None:
+def test_each_candidate_reads_the_file_as_it_says(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("id,size\n1,25 m²\n2,30 m²\n3,5 €\n".encode("cp1252"))
     (doubt,) = read_table(path).doubts
@@ -288,7 +283,7 @@ def test_each_candidate_reads_the_file_as_it_says(tmp_path: Path) -> None:
         assert set(candidate.cells) <= cells
 
 
-def test_a_doubt_that_is_written_out_shows_no_cell(tmp_path: Path) -> None:
+def test_a_doubt_that_is_written_out_shows_no_cell(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("id,size\n1,Café\n".encode("cp1252"))
     (doubt,) = read_table(path).doubts
@@ -296,14 +291,14 @@ def test_a_doubt_that_is_written_out_shows_no_cell(tmp_path: Path) -> None:
     assert "Caf" not in repr(doubt)
 
 
-def test_names_of_a_plan_settle_the_delimiter(tmp_path: Path) -> None:
+def test_names_of_a_plan_settle_the_delimiter(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("d;b,c\nx;y,1\nx;y,2\n")
     assert read_table(path).doubts
     assert read_table(path, names=["d", "b,c"]).doubts == ()
 
 
-def test_stated_bare_marks_leave_double_quotes_as_they_stand(tmp_path: Path) -> None:
+def test_stated_bare_marks_leave_double_quotes_as_they_stand(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("'a','b'\n'won't','say \"\"hi\"\"'\n")
     stated = ReadOptions(quote="'", escape="bare")
@@ -312,7 +307,7 @@ def test_stated_bare_marks_leave_double_quotes_as_they_stand(tmp_path: Path) -> 
     assert read_table(path, stated).doubts == ()
 
 
-def test_an_escape_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_an_escape_that_does_not_fit_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"x\\"y",1\n')
     with pytest.raises(InputError, match="a stray quote mark"):

@@ -1,7 +1,5 @@
 """A file that is read in parts has the same rows, names, lines and marks as one that is read into memory."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import os
@@ -61,15 +59,7 @@ def together(table: Table, at_once: int = 1 << 18) -> pl.DataFrame:
     piece=st.integers(1, 60),
     at_once=st.integers(1, 5),
 )
-def test_parts_are_the_rows_of_the_whole(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: list[list[str]],
-    mark: str,
-    header: bool,
-    tail: str,
-    piece: int,
-    at_once: int,
-) -> None:
+def test_parts_are_the_rows_of_the_whole(tmp_path_factory, rows, mark, header, tail, piece, at_once):
     path = tmp_path_factory.mktemp("parts") / "table.csv"
     quoted = [[f'"{c.replace(chr(34), 2 * chr(34))}"' if set(c) & set(',"\r\n') else c for c in row] for row in rows]
     lines = [",".join(row) for row in ([["one", "two", "three"], *quoted] if header else quoted)]
@@ -103,7 +93,7 @@ def test_parts_are_the_rows_of_the_whole(
         assert not table.in_parts  # it is kept
 
 
-def test_a_regular_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_regular_file_is_read_in_parts(tmp_path, monkeypatch):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "".join(f'{k},"v{k}"\n' for k in range(100)))
     in_parts(monkeypatch, piece=64, starts=128)
@@ -114,7 +104,7 @@ def test_a_regular_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mon
     assert table.in_parts
 
 
-def test_an_error_of_a_part_names_the_row_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_a_part_names_the_row_of_the_table(tmp_path, monkeypatch):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "".join(f"{k},{k}\n" for k in range(50)))
     in_parts(monkeypatch)
@@ -123,7 +113,7 @@ def test_an_error_of_a_part_names_the_row_of_the_table(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("cut", [True, False])
-def test_a_file_that_changes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: bool) -> None:
+def test_a_file_that_changes_is_refused(tmp_path, monkeypatch, cut):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "".join(f"{k},{k}\n" for k in range(50)))
     in_parts(monkeypatch)
@@ -134,7 +124,7 @@ def test_a_file_that_changes_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         together(table)
 
 
-def test_a_table_that_does_not_fit_into_memory_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_does_not_fit_into_memory_is_not_loaded(tmp_path, monkeypatch):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1,2\n" * 50)
     in_parts(monkeypatch)
@@ -145,7 +135,7 @@ def test_a_table_that_does_not_fit_into_memory_is_not_loaded(tmp_path: Path, mon
     assert together(table).height == 50
 
 
-def test_cancel_ends_between_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancel_ends_between_parts(tmp_path, monkeypatch):
     path = tmp_path / "table.csv"
     path.write_text("a,b\n" + "1,2\n" * 500)
     in_parts(monkeypatch)
@@ -161,7 +151,7 @@ def test_cancel_ends_between_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(seen) < 10
 
 
-def test_empty_rows_at_the_end() -> None:
+def test_empty_rows_at_the_end():
     frame = pl.DataFrame({"a": ["1", "2"]})
     assert with_empty_rows(frame, np.array([0, 1, 2, 2]))["a"].to_list() == [None, "1", None, "2", None, None]
 
@@ -173,7 +163,7 @@ ROWS = 100
 
 
 @pytest.fixture
-def groups_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def groups_in_parts(monkeypatch):
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(row_groups, "PIECE", 1)
 
@@ -201,9 +191,7 @@ def whole(path: Path, patch: pytest.MonkeyPatch) -> Table:
 
 
 @pytest.mark.parametrize("size", [1, 30, ROWS])
-def test_parts_have_the_cells_of_a_whole_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups_in_parts: None, size: int
-) -> None:
+def test_parts_have_the_cells_of_a_whole_reading(tmp_path, monkeypatch, groups_in_parts, size):
     path = tmp_path / "a.parquet"
     frame_of(ROWS if size > 1 else 5).write_parquet(path, row_group_size=size)
     table, expected = read_table(path), whole(path, monkeypatch)
@@ -220,9 +208,7 @@ def test_parts_have_the_cells_of_a_whole_reading(
     assert table.frame.equals(expected.frame)
 
 
-def test_small_row_groups_are_joined_and_large_ones_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups_in_parts: None
-) -> None:
+def test_small_row_groups_are_joined_and_large_ones_cut(tmp_path, monkeypatch, groups_in_parts):
     path = tmp_path / "a.parquet"
     frame_of().write_parquet(path, row_group_size=10)
     frame_of().write_parquet(tmp_path / "large.parquet")
@@ -237,7 +223,7 @@ def test_small_row_groups_are_joined_and_large_ones_cut(
     assert pl.concat(cut).equals(expected.frame)
 
 
-def test_a_folder_is_read_by_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups_in_parts: None) -> None:
+def test_a_folder_is_read_by_its_files(tmp_path, monkeypatch, groups_in_parts):
     frame = frame_of()
     for year, part in (("2023", frame[:40]), ("__HIVE_DEFAULT_PARTITION__", frame[40:41]), ("2024", frame[41:])):
         (tmp_path / "t" / f"year={year}").mkdir(parents=True)
@@ -254,7 +240,7 @@ def test_a_folder_is_read_by_its_files(tmp_path: Path, monkeypatch: pytest.Monke
     assert table.at([0, 39, 40, 99]).equals(expected.at([0, 39, 40, 99]))
 
 
-def test_chosen_rows_of_many_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_rows_of_many_steps(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_STEP", 30)
     path, frame = tmp_path / "a.parquet", frame_of()
     frame.write_parquet(path)
@@ -264,7 +250,7 @@ def test_chosen_rows_of_many_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert found.read().equals(frame[chosen])
 
 
-def test_many_files_stay_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups_in_parts: None) -> None:
+def test_many_files_stay_closed(tmp_path, monkeypatch, groups_in_parts):
     monkeypatch.setattr(read, "_MOST_OPEN", 1)
     monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 13)
     for k in range(20):
@@ -280,15 +266,13 @@ def test_many_files_stay_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         (pl.DataFrame({" ": [1]}), "column 1 has a blank name"),
     ],
 )
-def test_what_is_no_table_is_refused_before_a_part_is_read(
-    tmp_path: Path, groups_in_parts: None, frame: pl.DataFrame, sentence: str
-) -> None:
+def test_what_is_no_table_is_refused_before_a_part_is_read(tmp_path, groups_in_parts, frame, sentence):
     frame.write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=sentence):
         read_table(tmp_path / "a.parquet")
 
 
-def test_a_change_between_two_parts_is_refused(tmp_path: Path, groups_in_parts: None) -> None:
+def test_a_change_between_two_parts_is_refused(tmp_path, groups_in_parts):
     path = tmp_path / "a.parquet"
     frame_of().write_parquet(path, row_group_size=50)
     parts = read_table(path).parts()
@@ -299,9 +283,7 @@ def test_a_change_between_two_parts_is_refused(tmp_path: Path, groups_in_parts: 
         next(parts).frame.height  # noqa: B018
 
 
-def test_another_file_in_its_place_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups_in_parts: None
-) -> None:
+def test_another_file_in_its_place_is_not_read(tmp_path, monkeypatch, groups_in_parts):
     path, frame = tmp_path / "a.parquet", frame_of()
     frame.write_parquet(path)
     table, expected = read_table(path), whole(path, monkeypatch)
@@ -314,7 +296,7 @@ def test_another_file_in_its_place_is_not_read(
         assert next(table.parts()).frame.equals(expected.frame)
 
 
-def test_damage_is_one_sentence_wherever_it_is(tmp_path: Path, groups_in_parts: None) -> None:
+def test_damage_is_one_sentence_wherever_it_is(tmp_path, groups_in_parts):
     path = tmp_path / "a.parquet"
     frame_of().write_parquet(path, row_group_size=50)
     sound, draw = path.read_bytes(), np.random.default_rng(3)
@@ -328,9 +310,7 @@ def test_damage_is_one_sentence_wherever_it_is(tmp_path: Path, groups_in_parts: 
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_a_private_file_is_gone_after_its_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool, request: pytest.FixtureRequest
-) -> None:
+def test_a_private_file_is_gone_after_its_block(tmp_path, monkeypatch, named, request):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     if named:  # as where the system has no other place
         monkeypatch.setattr(private_file, "path_of", lambda descriptor: None)

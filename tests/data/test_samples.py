@@ -5,7 +5,7 @@ import pytest
 
 from workbench.data.columns.values import codes, numbers
 from workbench.data.read import read_table
-from workbench.data.samples.sample_tables import SAMPLES, Sample, sample_attributes, sample_table
+from workbench.data.samples.sample_tables import SAMPLES, sample_attributes, sample_table
 from workbench.params import InputError
 
 SHAPES = {
@@ -20,7 +20,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
-def test_sample_fits_its_declared_attributes(sample: Sample) -> None:
+def test_sample_fits_its_declared_attributes(sample):
     table = read_table(f"sample:{sample.name}")
     assert (table.rows, len(table.names)) == SHAPES[sample.name]
     assert table.names == tuple(a.name for a in sample.attributes)
@@ -39,18 +39,18 @@ def test_sample_fits_its_declared_attributes(sample: Sample) -> None:
             assert set(codes(table, attribute)) == set(range(len(attribute.values())))
 
 
-def test_samples_are_listed_once() -> None:
+def test_samples_are_listed_once():
     assert [sample.name for sample in SAMPLES] == list(SHAPES)
 
 
-def test_people_are_the_same_everywhere_and_keep_their_zeros() -> None:
+def test_people_are_the_same_everywhere_and_keep_their_zeros():
     table = sample_table("people")
     first = table.frame.row(0)
     assert first == ("P00001", "Jonor Farrowson", "42", "male", "01040", "37300", "yes")
     assert table.column("zip").str.starts_with("0").all()
 
 
-def test_label_of_people_can_be_learnt() -> None:
+def test_label_of_people_can_be_learnt():
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import cross_val_score
     from sklearn.pipeline import make_pipeline
@@ -64,6 +64,6 @@ def test_label_of_people_can_be_learnt() -> None:
     assert cross_val_score(make_pipeline(StandardScaler(), LogisticRegression()), X, y).mean() > 0.8
 
 
-def test_unknown_sample_is_answered_with_the_nearest() -> None:
+def test_unknown_sample_is_answered_with_the_nearest():
     with pytest.raises(InputError, match="there is no sample 'irys', did you mean 'iris'"):
         read_table("sample:irys")

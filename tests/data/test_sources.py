@@ -1,7 +1,5 @@
 """Every source gives the same table, and one sentence where a file is damaged."""
 
-from __future__ import annotations
-
 import datetime
 import errno
 import gzip
@@ -9,7 +7,6 @@ import io
 import os
 import tempfile
 import zipfile
-from pathlib import Path
 
 import polars as pl
 import pyreadstat
@@ -28,7 +25,7 @@ SECOND = ("people.csv.bz2", "people.csv.xz", "people.parquet", "people.feather",
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in SECOND else ()) for n in (*WRITERS, "anything")]
 )
-def test_every_source_gives_the_same_rows(name: str, tmp_path: Path) -> None:
+def test_every_source_gives_the_same_rows(name, tmp_path):
     if name == "anything":  # what a file begins with decides, not its name
         path = written(tmp_path, "people.xlsx").rename(tmp_path / "anything")
     else:
@@ -50,7 +47,7 @@ def test_every_source_gives_the_same_rows(name: str, tmp_path: Path) -> None:
         assert (table.dialect.delimiter, table.dialect.encoding, table.dialect.header) == (",", "utf-8", True)
 
 
-def test_a_folder_of_parquet_files_is_one_table_and_its_folders_are_a_column(tmp_path: Path) -> None:
+def test_a_folder_of_parquet_files_is_one_table_and_its_folders_are_a_column(tmp_path):
     folder = tmp_path / "people"
     partitioned(folder)
     (folder / "_SUCCESS").write_text("")
@@ -75,7 +72,7 @@ SOME = ("people.csv.gz", "people.xlsx", "people.dta")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in SOME else pytest.mark.slow) for n in (*BINARY, "people.jsonl")]
 )
-def test_half_a_file_is_one_sentence(name: str, tmp_path: Path) -> None:
+def test_half_a_file_is_one_sentence(name, tmp_path):
     path = written(tmp_path, name)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2 + 3])
@@ -85,7 +82,7 @@ def test_half_a_file_is_one_sentence(name: str, tmp_path: Path) -> None:
     assert str(refused.value).count(str(path)) == 1
 
 
-def test_an_archive_with_several_members_names_them(tmp_path: Path) -> None:
+def test_an_archive_with_several_members_names_them(tmp_path):
     path = tmp_path / "two.zip"
     packed_zip(path, "a.csv", "b/c.tsv", "__MACOSX/a.csv", "read me.md")
     with pytest.raises(InputError, match=r"the archive has 2 members: a.csv, b/c.tsv .*choose one with --member"):
@@ -97,7 +94,7 @@ def test_an_archive_with_several_members_names_them(tmp_path: Path) -> None:
         read_table(path, ReadOptions(member="d.csv"))
 
 
-def test_what_is_packed_is_not_unpacked_twice(tmp_path: Path) -> None:
+def test_what_is_packed_is_not_unpacked_twice(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(written(tmp_path, "people.xlsx").read_bytes()))
     with pytest.raises(InputError, match=r"what is packed in the file is no text: zip"):
@@ -108,7 +105,7 @@ def test_what_is_packed_is_not_unpacked_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zip"])
-def test_a_bomb_is_refused_by_what_it_unfolds_into(kind: str, tmp_path: Path) -> None:
+def test_a_bomb_is_refused_by_what_it_unfolds_into(kind, tmp_path):
     plain = b"0\n" * (LEAST_UNFOLDED // 2 + (1 << 20))
     path = tmp_path / "t"
     if kind == "gzip":
@@ -121,7 +118,7 @@ def test_a_bomb_is_refused_by_what_it_unfolds_into(kind: str, tmp_path: Path) ->
         read_table(path)
 
 
-def test_what_is_unpacked_to_the_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_unpacked_to_the_disk_leaves_no_file(tmp_path, monkeypatch):
     from workbench.data.sources import compressed
 
     monkeypatch.setattr(compressed, "IN_MEMORY", 100)
@@ -132,7 +129,7 @@ def test_what_is_unpacked_to_the_disk_leaves_no_file(tmp_path: Path, monkeypatch
     assert list((tmp_path / "spilled").iterdir()) == []
 
 
-def test_packed_text_is_read_as_stated(tmp_path: Path) -> None:
+def test_packed_text_is_read_as_stated(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress("größe;x\n1,5;2\n".encode("cp1252") * 3))
     table = read_table(path, ReadOptions(encoding="cp1252", delimiter=";", decimal=",", header="no"))
@@ -140,7 +137,7 @@ def test_packed_text_is_read_as_stated(tmp_path: Path) -> None:
     assert table.rows == 6
 
 
-def test_numbers_of_json_lines_stay_as_they_are_written(tmp_path: Path) -> None:
+def test_numbers_of_json_lines_stay_as_they_are_written(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text('{"a": 1.0, "b": "x\\ny"}\n{"a": 1e-3, "c": true}\n\n{"a": null}\n', "utf-8")
     table = read_table(path)
@@ -159,7 +156,7 @@ def test_numbers_of_json_lines_stay_as_they_are_written(tmp_path: Path) -> None:
         ("[" * 100_000, "line 2 is not JSON"),
     ],
 )
-def test_a_line_that_is_no_row_is_refused_with_its_place(line: str, sentence: str, tmp_path: Path) -> None:
+def test_a_line_that_is_no_row_is_refused_with_its_place(line, sentence, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text(f'{{"a": 1}}\n{line}\n{{"a": 2}}\n', "utf-8")
     with pytest.raises(InputError, match=f"^{sentence}"):
@@ -168,7 +165,7 @@ def test_a_line_that_is_no_row_is_refused_with_its_place(line: str, sentence: st
     assert replaced.frame.rows() == [("1",), (None,), ("2",)]
 
 
-def test_a_sheet_is_chosen_and_so_is_a_part_of_it(tmp_path: Path) -> None:
+def test_a_sheet_is_chosen_and_so_is_a_part_of_it(tmp_path):
     path = tmp_path / "t.xlsx"
     with xlsxwriter.Workbook(str(path)) as book:
         book.add_worksheet("Empty")
@@ -193,12 +190,12 @@ def test_a_sheet_is_chosen_and_so_is_a_part_of_it(tmp_path: Path) -> None:
         ReadOptions(range="everything")
 
 
-def test_one_sheet_with_cells_is_taken_without_a_word(tmp_path: Path) -> None:
+def test_one_sheet_with_cells_is_taken_without_a_word(tmp_path):
     workbook(tmp_path / "t.xlsx")
     assert read_table(tmp_path / "t.xlsx").notices == ()
 
 
-def test_cells_of_a_workbook_are_what_is_seen_in_them(tmp_path: Path) -> None:
+def test_cells_of_a_workbook_are_what_is_seen_in_them(tmp_path):
     path = tmp_path / "t.xlsx"
     with xlsxwriter.Workbook(str(path)) as book:
         day, time = book.add_format({"num_format": "yyyy-mm-dd"}), book.add_format({"num_format": "hh:mm"})
@@ -223,7 +220,7 @@ def test_cells_of_a_workbook_are_what_is_seen_in_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "code"), [(".sav", "9"), (".dta", ".a")])
-def test_labels_and_missing_codes_of_a_file_are_shown_and_not_declared(suffix: str, code: str, tmp_path: Path) -> None:
+def test_labels_and_missing_codes_of_a_file_are_shown_and_not_declared(suffix, code, tmp_path):
     path = tmp_path / f"t{suffix}"
     coded(path)
     table = read_table(path)
@@ -238,7 +235,7 @@ def test_labels_and_missing_codes_of_a_file_are_shown_and_not_declared(suffix: s
     assert read_table(path, ReadOptions(labels=True)).column("city").to_list() == [row[2] for row in ROWS]
 
 
-def test_text_of_another_encoding_in_an_spss_file_is_one_sentence_or_read_as_stated(tmp_path: Path) -> None:
+def test_text_of_another_encoding_in_an_spss_file_is_one_sentence_or_read_as_stated(tmp_path):
     path = tmp_path / "t.dta"
     pyreadstat.write_dta(pl.DataFrame({"a": ["Graz"]}).to_pandas(), str(path), version=10)
     path.write_bytes(path.read_bytes().replace(b"Graz", b"Gr\xe4z"))
@@ -246,16 +243,14 @@ def test_text_of_another_encoding_in_an_spss_file_is_one_sentence_or_read_as_sta
 
 
 @pytest.mark.parametrize(("name", "module"), [("people.xlsx", "fastexcel"), ("people.sav", "pyreadstat")])
-def test_a_library_that_is_not_installed_is_named(
-    name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_that_is_not_installed_is_named(name, module, tmp_path, monkeypatch):
     path = written(tmp_path, name)
     monkeypatch.setattr(errors, "is_missing", lambda asked: asked == module)
     with pytest.raises(ParameterError, match=rf"needs {module}, which is not installed .*\[formats\]"):
         read_table(path)
 
 
-def test_a_full_disk_while_a_file_is_unpacked_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_while_a_file_is_unpacked_is_one_sentence(tmp_path, monkeypatch):
     packed = tmp_path / "people.csv.gz"
     packed.write_bytes(gzip.compress(b"age,city\n31,Rome\n"))
 

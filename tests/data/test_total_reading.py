@@ -71,12 +71,12 @@ def total(cells: Sequence[str | None], mark: str | None = None) -> Table:
         (TRUTH, None, 2),
     ],
 )
-def test_what_a_cell_becomes(attribute: Attribute, cell: str | None, said: float) -> None:
+def test_what_a_cell_becomes(attribute, cell, said):
     read = numbers if attribute.numeric else codes
     np.testing.assert_equal(read(total([cell]), attribute)[0], said)
 
 
-def test_outside_the_bounds_is_the_nearest_cell_and_missing_the_last() -> None:
+def test_outside_the_bounds_is_the_nearest_cell_and_missing_the_last():
     assert grid(AGE).encode(total(["-5", "0", "120", "4000", "x", None])).tolist() == [0, 0, 120, 120, 121, 121]
 
 
@@ -87,9 +87,7 @@ def test_outside_the_bounds_is_the_nearest_cell_and_missing_the_last() -> None:
     st.sampled_from([None, ".", ","]),
     st.data(),
 )
-def test_no_cell_is_refused_and_one_turns_no_other(
-    attribute: Attribute, cells: list[str | None], mark: str | None, data: st.DataObject
-) -> None:
+def test_no_cell_is_refused_and_one_turns_no_other(attribute, cells, mark, data):
     cells = [cell or None for cell in cells]
     encoded = grid(attribute).encode(total(cells, mark))
     assert encoded.max() < grid(attribute).cells.total
@@ -122,7 +120,7 @@ def read(path: Path, rows: Sequence[str], end: str = "\n") -> Table:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ROWS, min_size=1, max_size=6), ROWS, st.integers(0, 5))
-def test_each_line_is_one_row_whatever_the_others_say(tmp_path: Path, rows: list[str], other: str, at: int) -> None:
+def test_each_line_is_one_row_whatever_the_others_say(tmp_path, rows, other, at):
     """Neighbouring files: their records differ in one."""
     at %= len(rows)
     one, two = read(tmp_path / "one.csv", rows), read(tmp_path / "two.csv", [*rows[:at], other, *rows[at + 1 :]])
@@ -133,7 +131,7 @@ def test_each_line_is_one_row_whatever_the_others_say(tmp_path: Path, rows: list
     two.require_certain()
 
 
-def test_lines_that_are_no_rows_of_the_table_are_empty_ones(tmp_path: Path) -> None:
+def test_lines_that_are_no_rows_of_the_table_are_empty_ones(tmp_path):
     table = read(tmp_path / "t.csv", ["1,A", "", "2", "3,A,B", ",", "4,B", ""])
     assert table.frame.rows() == [
         ("1", "A"),
@@ -150,7 +148,7 @@ def test_lines_that_are_no_rows_of_the_table_are_empty_ones(tmp_path: Path) -> N
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("blank", [0, 1, 2, 200, 400])
 @pytest.mark.parametrize("last", [True, False], ids=["line end", "no line end"])
-def test_a_line_end_at_the_end_of_the_file_is_no_row(tmp_path: Path, end: str, blank: int, last: bool) -> None:
+def test_a_line_end_at_the_end_of_the_file_is_no_row(tmp_path, end, blank, last):
     path = tmp_path / "t.csv"
     path.write_bytes((end.join(["a,b", "1,2", *[""] * blank]) + end * (last or blank > 0)).encode())
     table = read_table(path, STATED, names=["a", "b"])
@@ -158,7 +156,7 @@ def test_a_line_end_at_the_end_of_the_file_is_no_row(tmp_path: Path, end: str, b
     assert table.with_invalid_replaced().frame.rows() == [("1", "2"), *[(None, None)] * blank]
 
 
-def test_blank_lines_before_the_header_are_no_rows_and_without_one_they_are(tmp_path: Path) -> None:
+def test_blank_lines_before_the_header_are_no_rows_and_without_one_they_are(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n\na,b\n1,2\n")
     assert read_table(path, STATED).with_invalid_replaced().rows == 1
@@ -167,7 +165,7 @@ def test_blank_lines_before_the_header_are_no_rows_and_without_one_they_are(tmp_
     assert read_table(path, headerless).with_invalid_replaced().frame.rows() == [*[(None, None)] * 2, ("1", "2")]
 
 
-def test_a_file_of_one_column_counts_each_of_its_lines(tmp_path: Path) -> None:
+def test_a_file_of_one_column_counts_each_of_its_lines(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a\n1\n\n\n2\n\n")
     table = read_table(path, STATED, names=["a"]).with_invalid_replaced()
@@ -175,7 +173,7 @@ def test_a_file_of_one_column_counts_each_of_its_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "rows"), [("a,b\n\n\n", 2), ("a,b\n1\n", 1)])
-def test_a_table_may_have_no_other_rows_than_empty_ones(tmp_path: Path, text: str, rows: int) -> None:
+def test_a_table_may_have_no_other_rows_than_empty_ones(tmp_path, text, rows):
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(InputError):
@@ -184,7 +182,7 @@ def test_a_table_may_have_no_other_rows_than_empty_ones(tmp_path: Path, text: st
 
 
 @pytest.mark.parametrize(("text", "rows"), [("1\n1,2\n", 2), ("\n\n", 2), ("1,2,3\n\n", 2)])
-def test_without_a_header_the_plan_says_how_many_columns_there_are(tmp_path: Path, text: str, rows: int) -> None:
+def test_without_a_header_the_plan_says_how_many_columns_there_are(tmp_path, text, rows):
     path = tmp_path / "t.csv"
     path.write_text(text)
     headerless = ReadOptions(encoding="utf-8", delimiter=",", quote='"', escape="doubled", decimal=".", header="no")
@@ -193,14 +191,14 @@ def test_without_a_header_the_plan_says_how_many_columns_there_are(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ['a,b\n1,2\n"3,4\n', 'a,b\n1,2\n5" pipe,4\n'])
-def test_a_file_that_cannot_be_cut_into_rows_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_cannot_be_cut_into_rows_is_refused(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(InputError, match="quote"):
         read_table(path, STATED, ["a", "b"], replace_invalid=True)
 
 
-def test_a_table_with_missing_values_refused_still_drops_blank_lines(tmp_path: Path) -> None:
+def test_a_table_with_missing_values_refused_still_drops_blank_lines(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n\n3,4\n")
     table = read_table(path, STATED)

@@ -45,13 +45,13 @@ def day(year: int, month: int, day_of_month: int) -> float:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
-def test_every_double_is_read_back_exactly(values: list[float]) -> None:
+def test_every_double_is_read_back_exactly(values):
     assert numbers(table([repr(v) for v in values]), attribute()).tolist() == values
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20), st.sampled_from([".", ","]))
-def test_marks_between_thousands_are_read_where_the_decimal_mark_is_stated(values: list[int], decimal: str) -> None:
+def test_marks_between_thousands_are_read_where_the_decimal_mark_is_stated(values, decimal):
     other = "," if decimal == "." else "."
     cells = [f"{v:,}".replace(",", other) for v in values]
     read = numbers(table(cells, decimal=decimal, decimal_given=True), attribute("integer"))
@@ -70,7 +70,7 @@ def test_marks_between_thousands_are_read_where_the_decimal_mark_is_stated(value
         (["100,000.00", "50", "1.5"], POINT, [100000, 50, 1.5]),
     ],
 )
-def test_decimal_marks(cells: list[str], dialect: dict[str, Any], expected: list[float]) -> None:
+def test_decimal_marks(cells, dialect, expected):
     assert numbers(table(cells, **dialect), attribute()).tolist() == expected
 
 
@@ -103,30 +103,28 @@ def test_decimal_marks(cells: list[str], dialect: dict[str, Any], expected: list
         (["9" * 50 + "x"], "real", {}, r"'9{39}…' is not a number"),
     ],
 )
-def test_what_is_no_number_is_refused(
-    cells: list[str | None], kind: str, dialect: dict[str, Any], sentence: str
-) -> None:
+def test_what_is_no_number_is_refused(cells, kind, dialect, sentence):
     with pytest.raises(InputError, match=f"^{sentence}"):
         numbers(table(cells, **dialect), attribute(kind))
 
 
-def test_number_of_no_text_file_is_mended_where_it_stands() -> None:
+def test_number_of_no_text_file_is_mended_where_it_stands():
     plain = Table(pl.DataFrame({"x": ["1,5"]}), "file.parquet")
     with pytest.raises(InputError, match=r"'1,5' is not a number .*; write it with a decimal point and no other mark"):
         numbers(plain, attribute())
 
 
-def test_kept_missing_values_are_nan() -> None:
+def test_kept_missing_values_are_nan():
     read = numbers(table(["1", None, "NA", " ", "null", "n/a"]), attribute(missing="own-value"))
     assert read[0] == 1
     assert np.isnan(read[1:]).all()
 
 
-def test_values_outside_the_bounds_are_no_error() -> None:
+def test_values_outside_the_bounds_are_no_error():
     assert numbers(table(["-5", "500"]), attribute(lower=0, upper=10)).tolist() == [-5, 500]
 
 
-def test_names_have_no_numbers() -> None:
+def test_names_have_no_numbers():
     with pytest.raises(ParameterError, match="the column is declared as category, not as numbers"):
         numbers(table(["1"]), attribute("category", domain=("1", "2")))
 
@@ -136,7 +134,7 @@ def test_names_have_no_numbers() -> None:
     st.lists(st.dates(), min_size=1, max_size=10),
     st.sampled_from(FORMS),
 )
-def test_dates_in_one_form_are_read(dates: list[datetime.date], form: tuple[str, Any]) -> None:
+def test_dates_in_one_form_are_read(dates, form):
     cells = [form[0].format(y=v.year, m=v.month, d=v.day) for v in dates]
     assert numbers(table(cells), attribute("date", date_order=form[1])).tolist() == [v.toordinal() for v in dates]
 
@@ -150,7 +148,7 @@ def test_dates_in_one_form_are_read(dates: list[datetime.date], form: tuple[str,
         ([None, None], [math.nan, math.nan]),
     ],
 )
-def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]) -> None:
+def test_dates_become_day_numbers(cells, expected):
     read = numbers(table(cells), attribute("date", missing="own-value"))
     np.testing.assert_array_equal(read, expected)
 
@@ -174,17 +172,17 @@ def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]
         (["2024-01-31", None], r"the value is missing \(column x, row 2, line 3\)"),
     ],
 )
-def test_doubtful_dates_are_refused(cells: list[str | None], sentence: str) -> None:
+def test_doubtful_dates_are_refused(cells, sentence):
     with pytest.raises(InputError, match=f"^{sentence}"):
         numbers(table(cells), attribute("date"))
 
 
-def test_declared_order_that_does_not_fit_is_refused() -> None:
+def test_declared_order_that_does_not_fit_is_refused():
     with pytest.raises(InputError, match=r"'02/13/2024' is not in the calendar \(column x, row 2, line 3\)"):
         numbers(table(["13/02/2024", "02/13/2024"]), attribute("date", date_order="day-first"))
 
 
-def test_date_order_is_for_dates_only() -> None:
+def test_date_order_is_for_dates_only():
     with pytest.raises(ParameterError, match=r"date_order is for dates, and this is declared as real \(column x\)"):
         attribute("real", date_order="day-first")
     with pytest.raises(ParameterError, match="date_order = 'day' is not known"):
@@ -192,17 +190,17 @@ def test_date_order_is_for_dates_only() -> None:
 
 
 @pytest.mark.parametrize("missing", ["refuse", "own-value"])
-def test_domain_with_an_empty_name_is_refused(missing: str) -> None:
+def test_domain_with_an_empty_name_is_refused(missing):
     with pytest.raises(ParameterError, match=r'^the domain holds "".*\(column x\); remove it'):
         attribute("category", domain=("", "a"), missing=missing)
 
 
-def test_codes_are_indices_into_the_domain() -> None:
+def test_codes_are_indices_into_the_domain():
     fact = attribute("category", domain=("b", "a", "NA"))
     assert codes(table(["a", "b", "NA", "a"]), fact).tolist() == [1, 0, 2, 1]
 
 
-def test_value_outside_the_domain_names_row_and_value() -> None:
+def test_value_outside_the_domain_names_row_and_value():
     fact = attribute("category", domain=("female", "male"))
     with pytest.raises(
         InputError, match=r"'Mael' is not in the domain, did you mean 'male'\? \(column x, row 2, line 3\)"
@@ -210,33 +208,33 @@ def test_value_outside_the_domain_names_row_and_value() -> None:
         codes(table(["male", "Mael"]), fact)
 
 
-def test_other_collects_what_is_outside_the_domain() -> None:
+def test_other_collects_what_is_outside_the_domain():
     beyond = attribute("category", domain=("a", "b"), other="rest")
     assert codes(table(["a", "z", "rest"]), beyond).tolist() == [0, 2, 2]
     within = attribute("category", domain=("a", "b"), other="b")
     assert codes(table(["a", "z"]), within).tolist() == [0, 1]
 
 
-def test_missing_names_are_refused_or_one_beyond_the_domain() -> None:
+def test_missing_names_are_refused_or_one_beyond_the_domain():
     cells = table(["a", None, "b"])
     with pytest.raises(InputError, match=r"the value is missing \(column x, row 2, line 3\)"):
         codes(cells, attribute("category", domain=("a", "b"), other="b"))
     assert codes(cells, attribute("category", domain=("a", "b"), missing="own-value")).tolist() == [0, 2, 1]
 
 
-def test_boolean_words_have_one_meaning() -> None:
+def test_boolean_words_have_one_meaning():
     assert codes(table(["True", "0", "YES", "no", " 1", "FALSE"]), attribute("boolean")).tolist() == [1, 0, 1, 0, 1, 0]
     with pytest.raises(InputError, match=r"'maybe' is not in the domain .* write true or false"):
         codes(table(["true", "maybe"]), attribute("boolean"))
     assert codes(table(["no", "yes"]), attribute("boolean", domain=("yes", "no"))).tolist() == [1, 0]
 
 
-def test_undeclared_domain_is_refused() -> None:
+def test_undeclared_domain_is_refused():
     with pytest.raises(ParameterError, match="the domain is not declared"):
         codes(table(["a"]), attribute("category"))
 
 
-def test_a_part_of_a_table_names_the_rows_of_the_whole() -> None:
+def test_a_part_of_a_table_names_the_rows_of_the_whole():
     table = Table(pl.DataFrame({"age": ["1", "2", "x", "4"]}), "people.csv", first_line=2)
     parts = list(table.parts(2))
     assert [part.rows for part in parts] == [2, 2]

@@ -1,7 +1,5 @@
 """Networks, weights and rows of which a clipped sum could get a norm wrong, drawn at random."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -137,7 +135,6 @@ class Case:
 
 
 def cases(engine: str, count: int, seed: int = 0) -> Iterator[Case]:
-    """Yield cases of an engine."""
     for number in range(count):
         chance = np.random.default_rng([seed, number, *engine.encode()])
         torch.manual_seed(int(chance.integers(2**31)))

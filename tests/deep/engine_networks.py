@@ -1,7 +1,5 @@
 """Networks of every kind of layer, with rows for them, the engine they get, and the definition of their clipped sum."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The exponential of the compiled loops beside that of numpy; it needs no torch, so that a new process has it soon."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from workbench.deep.compiled import exp, loops

@@ -1,9 +1,6 @@
 """What every network must do, whoever wrote it: a test class that inherits this is given ``known``, a network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,9 +79,7 @@ class Kept:
 
 
 class NetworkConformance:
-    """The tests."""
-
-    def test_it_has_the_parameters_it_says_and_a_logit_for_each_class(self, known: Network) -> None:
+    def test_it_has_the_parameters_it_says_and_a_logit_for_each_class(self, known):
         inputs = inputs_of(known)
         module = known.build(inputs, CLASSES)
         assert sum(p.numel() for p in module.parameters()) == known.parameters(inputs, CLASSES)
@@ -93,7 +88,7 @@ class NetworkConformance:
         assert module(prepared).shape == (4, CLASSES)
         assert known.widths(inputs, CLASSES)[-1] == CLASSES
 
-    def test_first_weights_are_public_and_leave_the_global_generator_alone(self, known: Network) -> None:
+    def test_first_weights_are_public_and_leave_the_global_generator_alone(self, known):
         inputs = inputs_of(known)
         torch.manual_seed(3)
         expected = torch.rand(4)
@@ -102,12 +97,12 @@ class NetworkConformance:
         assert torch.equal(torch.rand(4), expected)
         assert all(torch.equal(first[name], second[name]) and first[name].isfinite().all() for name in first)
 
-    def test_what_the_layers_read_of_a_row_does_not_depend_on_the_others(self, known: Network) -> None:
+    def test_what_the_layers_read_of_a_row_does_not_depend_on_the_others(self, known):
         rows = torch.rand(3, inputs_of(known)) * 2 - 1
         torch.testing.assert_close(known.prepared(rows)[1:2], known.prepared(rows[1:2]), rtol=1e-4, atol=1e-5)
 
     @pytest.mark.parametrize("rule", ["flat", "per-layer", "automatic"])
-    def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(self, known: Network, rule: str) -> None:
+    def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(self, known, rule):
         inputs, classes = data_of(known, 4).load()
         x, y = known.prepared(torch.from_numpy(inputs)), torch.from_numpy(classes)
         engine = engine_for(known.build(inputs_of(known), CLASSES), CLIP, 4, rule=rule, example=x)
@@ -117,7 +112,7 @@ class NetworkConformance:
             emptied[row] = -1
             assert float((whole - engine(x, emptied).total.double()).norm()) <= CLIP
 
-    def test_a_saved_network_predicts_as_the_one_that_was_trained(self, known: Network, tmp_path: Path) -> None:
+    def test_a_saved_network_predicts_as_the_one_that_was_trained(self, known, tmp_path):
         run = trained(known)
         assert (run.steps, run.stopped, run.releasable) == (6, "epochs", True)
         (tmp_path / WEIGHTS).write_bytes(weights_bytes(run))
@@ -125,13 +120,13 @@ class NetworkConformance:
         X = data_of(known).X
         np.testing.assert_array_equal(loaded.logits(X), TrainedModel.of(run).logits(X))
 
-    def test_seeds_repeat_a_study_which_cannot_be_released(self, known: Network) -> None:
+    def test_seeds_repeat_a_study_which_cannot_be_released(self, known):
         first, second = (trained(known, Study(np.random.default_rng(2), SeededEntropy(1))) for _ in range(2))
         assert all(np.array_equal(first.weights[name], second.weights[name]) for name in first.weights)
         with pytest.raises(ParameterError, match="cannot be released"):
             weights_bytes(first)
 
-    def test_a_cancelled_run_is_not_settled_and_goes_on_from_where_it_was(self, known: Network) -> None:
+    def test_a_cancelled_run_is_not_settled_and_goes_on_from_where_it_was(self, known):
         token, keep = CancelToken(), Kept()
 
         def stop_at_two(event: Event) -> None:
@@ -146,7 +141,7 @@ class NetworkConformance:
         assert done.steps == 6
         assert done.cost == done.schedule.cost()
 
-    def test_a_killed_run_keeps_the_steps_that_were_claimed(self, known: Network) -> None:
+    def test_a_killed_run_keeps_the_steps_that_were_claimed(self, known):
         keep, charged = Kept(), []
 
         def kill_at_two(event: Event) -> None:

@@ -1,7 +1,5 @@
 """Networks that are code of the user: where the code lies, and a training of five columns on it."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

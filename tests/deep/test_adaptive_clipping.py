@@ -1,7 +1,5 @@
 """A norm that follows a private quantile: what a row moves, what a step costs, where the norm goes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -54,7 +52,7 @@ def counted(engine: BoundEngine | HalvingClippedSum, x: torch.Tensor, y: torch.T
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_row_moves_the_count_by_a_half_whatever_the_others_are(name: str, plain: bool) -> None:
+def test_a_row_moves_the_count_by_a_half_whatever_the_others_are(name, plain):
     torch.manual_seed(3)
     module, width = NETWORKS[name]
     x = torch.randn(ROWS, width) * torch.logspace(-3, 2, ROWS)[:, None]
@@ -69,13 +67,13 @@ def test_a_row_moves_the_count_by_a_half_whatever_the_others_are(name: str, plai
             assert all(abs(whole - counts[gone | 1 << row]) == 0.5 for row in here)
 
 
-def test_rows_that_are_not_numbers_count_as_clipped_and_an_empty_batch_as_nothing() -> None:
+def test_rows_that_are_not_numbers_count_as_clipped_and_an_empty_batch_as_nothing():
     engine: Any = PerRowClippedSum(nn.Sequential(nn.Linear(4, 2)), 1.0, 4)
     assert counted(engine, torch.full((2, 4), math.nan), torch.tensor([0, 1]), 1.0) == -1.0
     assert counted(engine, torch.zeros(0, 4), torch.zeros(0, dtype=torch.int64), 1.0) == 0.0
 
 
-def test_no_noise_moves_the_norm_out_of_its_range_and_no_run_goes_on_from_outside_it() -> None:
+def test_no_noise_moves_the_norm_out_of_its_range_and_no_run_goes_on_from_outside_it():
     norm = AdaptiveNorm(NormRule(0.5, 10.0, 1e9), 1.0, 1)
     assert (norm.follow(-1e9), norm.follow(1e9)) == (1e6, 1e-6)
     schedule = plan().schedule(500)
@@ -85,7 +83,7 @@ def test_no_noise_moves_the_norm_out_of_its_range_and_no_run_goes_on_from_outsid
 
 
 @pytest.mark.parametrize("heard", [0, 2])
-def test_an_engine_that_leaves_out_norms_is_refused_in_a_sentence(heard: int) -> None:
+def test_an_engine_that_leaves_out_norms_is_refused_in_a_sentence(heard):
     norm = AdaptiveNorm(NormRule(0.5, 0.2, 1.0), 1.0, 3)
     with norm.listening():
         for _ in range(heard):
@@ -94,7 +92,7 @@ def test_an_engine_that_leaves_out_norms_is_refused_in_a_sentence(heard: int) ->
         norm.counted(torch.ones(3, dtype=torch.bool))
 
 
-def test_a_batch_that_is_computed_again_counts_each_row_once() -> None:
+def test_a_batch_that_is_computed_again_counts_each_row_once():
     """The second chunk of the first try finds no memory: its first chunk's norms were heard already."""
     module = nn.Sequential(nn.Linear(4, 2))
     failed: list[int] = []
@@ -116,7 +114,7 @@ def test_a_batch_that_is_computed_again_counts_each_row_once() -> None:
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 20.0])
 @pytest.mark.parametrize("times", [0.51, 1.0, 2.0, 100.0])
-def test_sum_and_count_together_are_the_gaussian_that_is_declared(sigma: float, times: float) -> None:
+def test_sum_and_count_together_are_the_gaussian_that_is_declared(sigma, times):
     """Theorem 1 of the paper, by the two sensitivities C and 1/2."""
     event = PoissonGaussian(0.1, sigma, 5, "t")
     shown = 1 / event.beside_count(times * sigma) ** 2 + (0.5 / (times * sigma)) ** 2
@@ -124,7 +122,7 @@ def test_sum_and_count_together_are_the_gaussian_that_is_declared(sigma: float, 
     assert shown == pytest.approx(1 / sigma**2, rel=1e-9)
 
 
-def test_a_count_that_leaves_nothing_to_the_sums_is_refused_before_anything_is_charged() -> None:
+def test_a_count_that_leaves_nothing_to_the_sums_is_refused_before_anything_is_charged():
     with pytest.raises(ParameterError, match="too little noise beside a noise multiplier of 1"):
         plan(unclipped_num_std=0.5).schedule(1_000)
     with pytest.raises(ParameterError, match="clips whole gradients"):
@@ -136,7 +134,7 @@ def steps_of(count_noise: float | None) -> Steps:
     return Charged(lambda cost: None).ask(Cost(exact(1), exact(0), event)).steps("t", count_noise=count_noise)
 
 
-def test_a_count_is_declared_and_has_its_noise_once_a_step() -> None:
+def test_a_count_is_declared_and_has_its_noise_once_a_step():
     with pytest.raises(UndeclaredError, match="declared without a count"):
         steps_of(None).give_noise(COUNT)
     steps = steps_of(2.0)
@@ -151,7 +149,7 @@ def test_a_count_is_declared_and_has_its_noise_once_a_step() -> None:
             steps.give_noise(answer)
 
 
-def test_the_noise_has_the_stated_spread_on_sums_and_counts_also_after_the_norm_has_moved() -> None:
+def test_the_noise_has_the_stated_spread_on_sums_and_counts_also_after_the_norm_has_moved():
     """4,000 numbers each: the sample's deviation is within 8 % with odds of 1e-12 that it is not."""
     rule, numbers = NormRule(0.5, 1e-4, 3.0), 4_000
     event = PoissonGaussian(1.0, 2.0, numbers, "t")
@@ -172,7 +170,7 @@ def test_the_noise_has_the_stated_spread_on_sums_and_counts_also_after_the_norm_
 
 
 @pytest.mark.parametrize("quantile", [0.2, 0.8])
-def test_the_norm_goes_to_the_quantile_from_either_side(quantile: float) -> None:
+def test_the_norm_goes_to_the_quantile_from_either_side(quantile):
     """A learning rate near 0: the quantile of the first network's gradients stays where it is.
 
     The share within the last norm has a standard deviation of at most .007: one run in 10^12 ends .06 away.
@@ -191,7 +189,7 @@ def test_the_norm_goes_to_the_quantile_from_either_side(quantile: float) -> None
         assert low < run.clip < high, (clip, run.clip)
 
 
-def test_an_interrupted_run_goes_on_from_its_norm() -> None:
+def test_an_interrupted_run_goes_on_from_its_norm():
     keep, token = Memory(), CancelToken()
     asked, rows = plan(epochs=6, batch=20), data()
     with pytest.raises(CancelledError):
@@ -216,7 +214,7 @@ def test_an_interrupted_run_goes_on_from_its_norm() -> None:
     assert len(began) == 60 - 20
 
 
-def test_it_costs_what_a_norm_that_stays_costs() -> None:
+def test_it_costs_what_a_norm_that_stays_costs():
     moving, still = plan().schedule(1_000), plan(target_unclipped_quantile=None).schedule(1_000)
     assert moving.cost() == still.cost()
     assert moving.noise_scale > still.noise_scale

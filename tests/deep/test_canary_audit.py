@@ -1,7 +1,5 @@
 """Canaries in one run pass the right step and flag planted wrong noise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -51,7 +49,7 @@ def scaled(of: Callable[[Schedule], float]) -> Callable[[Schedule, Steps], Priva
 
 
 @pytest.mark.parametrize("clip", [16.0, 0.05])
-def test_the_right_step_passes_with_a_bound_that_is_worth_something(clip: float) -> None:
+def test_the_right_step_passes_with_a_bound_that_is_worth_something(clip):
     found = audited(plan(clip=clip))
     assert not found.refuted
     assert 0.4 < found.epsilon_lower < found.claim
@@ -60,20 +58,20 @@ def test_the_right_step_passes_with_a_bound_that_is_worth_something(clip: float)
     assert (found.canaries, found.guesses, found.delta) == (6_000, 600, DELTA)
 
 
-def test_the_variance_sigma_squared_c_is_flagged_where_c_is_above_one() -> None:
+def test_the_variance_sigma_squared_c_is_flagged_where_c_is_above_one():
     found = audited(plan(clip=64.0), made=scaled(lambda s: s.event.noise_multiplier * math.sqrt(s.clip)))
     assert found.refuted
     assert found.epsilon_lower > found.claim, "an eighth of the noise is seen in the guesses alone"
     assert found.noise == pytest.approx(0.125, rel=0.05)
 
 
-def test_half_the_noise_is_flagged() -> None:
+def test_half_the_noise_is_flagged():
     found = audited(plan(), made=scaled(lambda s: s.noise_scale / 2))
     assert found.refuted
     assert found.noise_high < 0.6
 
 
-def test_rows_that_are_not_clipped_are_flagged() -> None:
+def test_rows_that_are_not_clipped_are_flagged():
     """Without clipping a canary is as large as its feature."""
 
     def made(schedule: Schedule, steps: Steps) -> PrivateStep:
@@ -85,7 +83,7 @@ def test_rows_that_are_not_clipped_are_flagged() -> None:
     assert found.epsilon_lower > found.claim
 
 
-def test_sampled_batches_and_several_steps_are_audited() -> None:
+def test_sampled_batches_and_several_steps_are_audited():
     sampled = plan(batch=125, epochs=2, noise=0.8)
     found = audited(sampled, canaries=2_000)
     assert sampled.schedule(500).steps == 8
@@ -95,7 +93,7 @@ def test_sampled_batches_and_several_steps_are_audited() -> None:
     assert wrong.refuted
 
 
-def test_the_bound_of_the_paper() -> None:
+def test_the_bound_of_the_paper():
     """Pure ε: the binomial tail. With δ: the published recursion, term by term."""
     assert chance_of_guesses(1000, 100, 90, 0.0, 0.0) == pytest.approx(1.53e-17, rel=0.01)
     from scipy.stats import binom
@@ -113,7 +111,7 @@ def test_the_bound_of_the_paper() -> None:
         epsilon_of_guesses(10, 20, 5, alpha=0.05, delta=0)
 
 
-def test_the_bound_holds_for_randomised_response() -> None:
+def test_the_bound_holds_for_randomised_response():
     """The mechanism that reaches the bound: a right mechanism is above its own ε in at most α of the runs."""
     rng = np.random.default_rng(4)
     epsilon, above = 1.0, 0
@@ -126,13 +124,13 @@ def test_the_bound_holds_for_randomised_response() -> None:
     assert 0 < above < 45  # 20 expected; 45 is 5.7 standard deviations above
 
 
-def test_the_interval_of_a_scale_contains_it() -> None:
+def test_the_interval_of_a_scale_contains_it():
     drawn = np.random.default_rng(0).normal(0, 3, 5_000)
     low, high = scale_bounds(float(np.sum(drawn**2)), len(drawn), alpha=1e-6)
     assert low < 3 < high < 1.06 * low * 1.06
 
 
-def test_an_audit_can_be_cancelled() -> None:
+def test_an_audit_can_be_cancelled():
     cancel = CancelToken()
     cancel.cancel()
     with pytest.raises(CancelledError):

@@ -1,7 +1,5 @@
 """A run that is interrupted and goes on: no step is taken twice for one price, no noise is used twice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,7 +83,7 @@ def seeded() -> Study:
 
 
 @pytest.mark.parametrize(("optimizer", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
-def test_a_paused_run_ends_where_an_uninterrupted_one_does(optimizer: str, momentum: float) -> None:
+def test_a_paused_run_ends_where_an_uninterrupted_one_does(optimizer, momentum):
     """With seeded streams that go on where they stopped, to the last bit; a release takes fresh ones."""
     plan = replace(PLAN, optimizer=optimizer, momentum=momentum, lr=0.1)
     whole = run(Memory(), plan=plan, noise=seeded())
@@ -124,7 +122,7 @@ def test_a_paused_run_ends_where_an_uninterrupted_one_does(optimizer: str, momen
     assert [r.loss for r in done.records] == [r.loss for r in whole.records]
 
 
-def test_a_pause_is_made_within_one_step_and_epsilon_goes_on_from_there() -> None:
+def test_a_pause_is_made_within_one_step_and_epsilon_goes_on_from_there():
     keep, token, heard = Memory(), CancelToken(), []
     told = interrupt_at(31, token)
 
@@ -147,9 +145,7 @@ def test_a_pause_is_made_within_one_step_and_epsilon_goes_on_from_there() -> Non
 
 
 @pytest.mark.parametrize("killed_at", [1, 2, 5, 17, 44])
-def test_steps_that_were_lost_in_a_crash_count_and_are_not_taken_again(
-    killed_at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steps_that_were_lost_in_a_crash_count_and_are_not_taken_again(killed_at, monkeypatch):
     """The charge is of so many steps: those of all parts together, also the ones whose result was lost."""
     taken = []
     whole = PrivateStep.step
@@ -176,7 +172,7 @@ def test_steps_that_were_lost_in_a_crash_count_and_are_not_taken_again(
     assert len(taken) <= STEPS, "never more steps than were charged"
 
 
-def test_a_step_is_claimed_before_anything_of_it_is_told() -> None:
+def test_a_step_is_claimed_before_anything_of_it_is_told():
     keep = Memory()
     too_early: list[Event] = []
 
@@ -193,7 +189,7 @@ def test_a_step_is_claimed_before_anything_of_it_is_told() -> None:
     assert all(pair == ("save", "claim") for pair in zip(keep.written[1::2], keep.written[2::2], strict=True))
 
 
-def test_each_part_of_a_run_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_part_of_a_run_has_a_key_of_its_own(monkeypatch):
     """Noise that was added once is never added again: the checkpoint holds no key, and none is derived from it."""
     drawn: list[bytes] = []
     words = ChaCha20Entropy.words
@@ -216,7 +212,7 @@ def test_each_part_of_a_run_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch
     assert not any(stream in held for stream in drawn)
 
 
-def test_what_an_optimiser_remembers_comes_through_a_file() -> None:
+def test_what_an_optimiser_remembers_comes_through_a_file():
     for name, make in UPDATES.items():
         first, second = make(0.1, 0.9 if name == "sgd" else 0.0), make(0.1, 0.9 if name == "sgd" else 0.0)
         parameters, gradient = torch.zeros(5), torch.arange(5.0)
@@ -230,7 +226,7 @@ def test_what_an_optimiser_remembers_comes_through_a_file() -> None:
         assert torch.equal(parameters, other), name
 
 
-def test_a_checkpoint_of_another_network_or_a_damaged_one_is_refused() -> None:
+def test_a_checkpoint_of_another_network_or_a_damaged_one_is_refused():
     keep = Memory(RunState(step=3, parameters=torch.zeros(99), update={}, seconds=0.0, physical_batch=8), counted=3)
     with pytest.raises(InputError, match="not of this network"):
         run(keep)
@@ -238,7 +234,7 @@ def test_a_checkpoint_of_another_network_or_a_damaged_one_is_refused() -> None:
         RunState.of(b"nothing", {}, "here")
 
 
-def test_a_quiet_run_tells_no_private_figure_and_computes_none() -> None:
+def test_a_quiet_run_tells_no_private_figure_and_computes_none():
     heard: list[Event] = []
     done = train(PLAN, data(), Charged(lambda cost: None), emit=heard.append, options=RunOptions(quiet=True))
     assert not any(isinstance(event, Metric) for event in heard)

@@ -1,7 +1,5 @@
 """The sum of clipped gradients against one row at a time, and its sensitivity."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -57,7 +55,7 @@ def one_by_one(module: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, clip: 
 @pytest.mark.parametrize("architecture", OF_TABLES, ids=lambda n: n.name)
 @pytest.mark.parametrize("clip", [1e-3, 0.5, 100.0])
 @pytest.mark.parametrize("physical_batch", [1, 7, 64])
-def test_the_sum_is_that_of_single_rows(architecture: Network, clip: float, physical_batch: int) -> None:
+def test_the_sum_is_that_of_single_rows(architecture, clip, physical_batch):
     module = built(architecture)
     x, y = batch(23)
     sums = PerRowClippedSum(module, clip, physical_batch)(x, y)
@@ -76,7 +74,7 @@ def test_the_sum_is_that_of_single_rows(architecture: Network, clip: float, phys
     scale=st.sampled_from([1e-30, 1e-6, 1.0, 1e6, 1e18]),
     seed=st.integers(0, 1000),
 )
-def test_one_row_contributes_at_most_the_clipping_norm(clip: float, scale: float, seed: int) -> None:
+def test_one_row_contributes_at_most_the_clipping_norm(clip, scale, seed):
     generator = torch.Generator().manual_seed(seed)
     gradients = [torch.randn(1, 4, 3, generator=generator) * scale, torch.randn(1, 4, generator=generator) * scale]
     norm = float(clipped_sum(gradients, Clipping("flat", clip)).norm())
@@ -87,18 +85,7 @@ def test_one_row_contributes_at_most_the_clipping_norm(clip: float, scale: float
         assert norm == pytest.approx(raw, rel=1e-9), "short gradients pass unchanged"
 
 
-def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm() -> None:
-    module = built(network("mlp"))
-    x, y = batch(12)
-    engine = PerRowClippedSum(module, 0.7, 64)
-    whole = engine(x, y).total
-    for row in range(12):
-        emptied = y.clone()
-        emptied[row] = -1
-        assert float((whole - engine(x, emptied).total).norm()) <= 0.7 * (1 + 1e-12)
-
-
-def test_an_empty_row_and_an_empty_batch_contribute_nothing() -> None:
+def test_an_empty_row_and_an_empty_batch_contribute_nothing():
     module = built(network("logistic"))
     engine = PerRowClippedSum(module, 1.0, 8)
     x, _ = batch(3)
@@ -110,7 +97,7 @@ def test_an_empty_row_and_an_empty_batch_contribute_nothing() -> None:
     assert len(empty.total) == sum(p.numel() for p in module.parameters())
 
 
-def test_a_gradient_that_is_not_finite_contributes_nothing() -> None:
+def test_a_gradient_that_is_not_finite_contributes_nothing():
     good = torch.ones(2, 3)
     bad = good.clone()
     bad[0, 1] = math.nan
@@ -121,7 +108,7 @@ def test_a_gradient_that_is_not_finite_contributes_nothing() -> None:
     torch.testing.assert_close(clipped_sum([infinite], Clipping("flat", 10.0)), only_second, rtol=1e-9, atol=0)
 
 
-def test_memory_is_watched_while_gradients_are_held() -> None:
+def test_memory_is_watched_while_gradients_are_held():
     looks: list[int] = []
     engine = PerRowClippedSum(built(network("mlp")), 1.0, 10, lambda: looks.append(1))
     engine(*batch(25))
@@ -129,12 +116,12 @@ def test_memory_is_watched_while_gradients_are_held() -> None:
 
 
 @pytest.mark.parametrize("clip", [0.0, -1.0, math.nan, math.inf])
-def test_impossible_norms_are_refused(clip: float) -> None:
+def test_impossible_norms_are_refused(clip):
     with pytest.raises(ParameterError):
         PerRowClippedSum(built(network("logistic")), clip, 8)
 
 
-def test_an_impossible_physical_batch_is_refused() -> None:
+def test_an_impossible_physical_batch_is_refused():
     with pytest.raises(ParameterError):
         PerRowClippedSum(built(network("logistic")), 1.0, 0)
 
@@ -183,7 +170,7 @@ def made(padding: int | None = None) -> tuple[nn.Module, torch.Tensor, torch.Ten
 
 @pytest.mark.parametrize("padding", [None, 0, 7])
 @pytest.mark.parametrize("rule", CLIPPINGS)
-def test_sums_are_those_of_dense_gradients(padding: int | None, rule: str) -> None:
+def test_sums_are_those_of_dense_gradients(padding, rule):
     network, x, y = made(padding)
     for clip in (0.05, 100.0):
         engine = engine_for(network, clip, 64, rule=rule, example=x)
@@ -193,12 +180,12 @@ def test_sums_are_those_of_dense_gradients(padding: int | None, rule: str) -> No
 
 
 @pytest.mark.parametrize("layer", [nn.Embedding(5, 2, sparse=True), nn.EmbeddingBag(5, 2, mode="sum", sparse=True)])
-def test_sparse_gradients_are_refused_in_a_sentence(layer: nn.Module) -> None:
+def test_sparse_gradients_are_refused_in_a_sentence(layer):
     with pytest.raises(ParameterError, match=rf"^the layer 0 \({type(layer).__name__}\) has sparse gradients"):
         engine_for(nn.Sequential(layer, nn.Flatten()), 1.0, 8)
 
 
-def test_no_tensor_is_larger_than_the_sum_itself() -> None:
+def test_no_tensor_is_larger_than_the_sum_itself():
     network, x, y = made()
     engine = engine_for(network, 0.5, 64)
     with Largest() as seen:
@@ -207,7 +194,7 @@ def test_no_tensor_is_larger_than_the_sum_itself() -> None:
     assert whole <= seen.numbers < 1.01 * whole  # dense, these eight rows would have eight times as many
 
 
-def test_a_row_whose_gradient_is_not_finite_contributes_nothing() -> None:
+def test_a_row_whose_gradient_is_not_finite_contributes_nothing():
     """The word of one row has a vector that overflows."""
     network, x, y = made()
     x[3], x[4] = 99, 98
@@ -221,7 +208,7 @@ def test_a_row_whose_gradient_is_not_finite_contributes_nothing() -> None:
     assert torch.equal(engine(x, without).total, found)
 
 
-def test_the_forecast_of_memory_leaves_out_what_is_never_made() -> None:
+def test_the_forecast_of_memory_leaves_out_what_is_never_made():
     few = UserNetwork("net:talk", "net:talk", "", short="talk", factory=Talk)
     assert few.parameters(PLACES, 3) > WORDS * SIZE > 10 * few.held_by_row(PLACES, 3) / 4
     assert few.held_by_row(PLACES, 3) < WORDS * SIZE

@@ -1,9 +1,5 @@
 """Layers that mix rows are refused with the offer to convert them; screen and card say what was changed."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -42,11 +38,11 @@ def plain(inputs, classes):
 
 
 @pytest.fixture
-def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def code(tmp_path, monkeypatch):
     return written("converted_code", CODE, tmp_path, monkeypatch)
 
 
-def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is_taken(code: str) -> None:
+def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is_taken(code):
     name = trust(f"{code}:table").name
     charged: list[object] = []
     with pytest.raises(ParameterError, match=r"BatchNorm1d\) mixes the rows of a batch.*") as refused:
@@ -72,7 +68,7 @@ def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is
     assert "Dropout is off" in shown
 
 
-def test_every_layer_that_mixes_is_replaced_and_rows_stay_apart(code: str) -> None:
+def test_every_layer_that_mixes_is_replaced_and_rows_stay_apart(code):
     known = trust(f"{code}:image").configured({"convert_batchnorm": True})
     inputs = Pixels(3, 12, 12)
     module = known.build(inputs, 2)
@@ -87,7 +83,7 @@ def test_every_layer_that_mixes_is_replaced_and_rows_stay_apart(code: str) -> No
 
 
 @pytest.mark.parametrize(("channels", "groups"), [(2, 1), (7, 1), (8, 2), (64, 16), (96, 24), (512, 32)])
-def test_a_group_has_four_channels_or_more_so_that_no_row_is_made_zero(channels: int, groups: int) -> None:
+def test_a_group_has_four_channels_or_more_so_that_no_row_is_made_zero(channels, groups):
     norm = nn.BatchNorm1d(channels)
     nn.init.constant_(norm.weight, 3.0)
     made = converted(norm)
@@ -97,7 +93,7 @@ def test_a_group_has_four_channels_or_more_so_that_no_row_is_made_zero(channels:
     assert made(torch.randn(4, channels)).abs().sum() > 0
 
 
-def test_without_such_layers_there_is_nothing_to_remark_and_lazy_ones_are_refused_in_a_sentence(code: str) -> None:
+def test_without_such_layers_there_is_nothing_to_remark_and_lazy_ones_are_refused_in_a_sentence(code):
     plain = trust(f"{code}:plain").configured({"convert_batchnorm": True})
     assert plain.remarks(2, 2) == ()
     lazy = trust(f"{code}:lazy").configured({"convert_batchnorm": True})
@@ -154,7 +150,7 @@ class Summed(nn.Module):
         (Running(hidden=True), "keeps something of the rows"),
     ],
 )
-def test_networks_are_tried_in_the_mode_in_which_they_train(layer: nn.Module, said: str) -> None:
+def test_networks_are_tried_in_the_mode_in_which_they_train(layer, said):
     network, x = nn.Sequential(layer, nn.Linear(5, 3)), torch.randn(ROWS, 5)
     with pytest.raises(ParameterError, match=said):
         engine_for(network, 1.0, 8, example=x)
@@ -163,7 +159,7 @@ def test_networks_are_tried_in_the_mode_in_which_they_train(layer: nn.Module, sa
         assert not layer.training, "it stays in its mode"
 
 
-def test_dropout_is_no_mixing() -> None:
+def test_dropout_is_no_mixing():
     network = nn.Sequential(nn.Linear(5, 8), nn.Dropout(0.5), nn.Linear(8, 3))
     engine = engine_for(network, 1.0, 8, example=torch.randn(ROWS, 5))
     assert network[1].training

@@ -1,7 +1,5 @@
 """Noise that steps share: what is added, which rows take part when, what it costs, and what a pause leaves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +59,7 @@ def strategy(steps: int, bands: int, *pauses: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("steps", "bands"), [(1, 2), (7, 2), (40, 5), (30, 64)])
-def test_the_noise_of_each_step_is_a_row_of_the_inverse_times_independent_noise(steps: int, bands: int) -> None:
+def test_the_noise_of_each_step_is_a_row_of_the_inverse_times_independent_noise(steps, bands):
     fresh = np.random.default_rng(0).normal(size=(steps, 3))
     made = CorrelatedNoise(steps, bands)
     found = np.stack([made.next(one) for one in fresh])
@@ -72,7 +70,7 @@ def test_the_noise_of_each_step_is_a_row_of_the_inverse_times_independent_noise(
     assert sum_error(steps, power_for(steps, bands), bands) == pytest.approx(np.linalg.norm(prefix) / steps**0.5)
 
 
-def test_it_is_made_of_the_noise_that_steps_without_bands_have() -> None:
+def test_it_is_made_of_the_noise_that_steps_without_bands_have():
     """The same seeded numbers, more than fit into a block; a norm that moves, and counts, scale their step alone."""
     steps, size = 6, 50_000
     event = PoissonGaussian(1.0, 2.0, steps, "t", 3)
@@ -95,9 +93,7 @@ def test_it_is_made_of_the_noise_that_steps_without_bands_have() -> None:
 
 
 @given(st.integers(1, 40), st.integers(1, 64), st.lists(st.integers(1, 39), max_size=3))
-def test_what_a_row_adds_at_one_turn_has_norm_1_at_most_and_ends_before_its_next(
-    steps: int, bands: int, pauses: list[int]
-) -> None:
+def test_what_a_row_adds_at_one_turn_has_norm_1_at_most_and_ends_before_its_next(steps, bands, pauses):
     """The two conditions of the accountant, also where pauses cut columns short and the last turn is not whole."""
     used = strategy(steps, bands, *pauses)
     assert (np.linalg.norm(used, axis=0) <= 1).all()
@@ -107,7 +103,7 @@ def test_what_a_row_adds_at_one_turn_has_norm_1_at_most_and_ends_before_its_next
         assert turns.shape[1] <= PoissonGaussian(0.5, 1.0, steps, bands=bands).independent().steps
 
 
-def test_prefix_sums_have_less_error_at_the_same_noise_and_the_best_power_is_taken() -> None:
+def test_prefix_sums_have_less_error_at_the_same_noise_and_the_best_power_is_taken():
     """And within 1 % of the best column of so many numbers, found by a search (L-BFGS) for 1,000 steps."""
     for bands, best in ((2, 0.7116), (4, 0.5110), (8, 0.3733), (16, 0.2806)):
         power = power_for(1_000, bands)
@@ -120,7 +116,7 @@ def test_prefix_sums_have_less_error_at_the_same_noise_and_the_best_power_is_tak
 
 
 @pytest.mark.parametrize("taken", [0, 5])
-def test_a_row_takes_part_in_the_steps_of_its_part_alone_by_a_coin_of_the_declared_rate(taken: int) -> None:
+def test_a_row_takes_part_in_the_steps_of_its_part_alone_by_a_coin_of_the_declared_rate(taken):
     rows, bands, rate = 50, 4, 0.3
     steps = steps_of(PoissonGaussian(rate, 1.0, 4_005, "t", bands), taken)
     sampler = sampler_of(rows, steps)
@@ -137,7 +133,7 @@ def test_a_row_takes_part_in_the_steps_of_its_part_alone_by_a_coin_of_the_declar
     assert ends[0] <= there.min() <= there.max() <= ends[1]
 
 
-def test_at_rate_1_each_row_takes_part_once_in_so_many_steps_as_there_are_bands() -> None:
+def test_at_rate_1_each_row_takes_part_once_in_so_many_steps_as_there_are_bands():
     steps = steps_of(PoissonGaussian(1.0, 1.0, 3, "t", 3))
     sampler = sampler_of(8, steps)
     drawn = [(steps.take(), sampler.draw().tolist())[1] for _ in range(3)]
@@ -147,7 +143,7 @@ def test_at_rate_1_each_row_takes_part_once_in_so_many_steps_as_there_are_bands(
 # -- what it costs --------------------------------------------------------------------------------------------------
 
 
-def test_it_costs_what_the_sums_of_one_part_cost_by_the_accounting_library() -> None:
+def test_it_costs_what_the_sums_of_one_part_cost_by_the_accounting_library():
     import dp_accounting
     from dp_accounting.pld import PLDAccountant
 
@@ -161,7 +157,7 @@ def test_it_costs_what_the_sums_of_one_part_cost_by_the_accounting_library() -> 
     assert loss(event, 1e-6).epsilon >= library.get_epsilon(1e-6) * (1 - 1e-3)
 
 
-def test_without_bands_nothing_changes_and_a_turn_that_is_not_whole_counts_whole() -> None:
+def test_without_bands_nothing_changes_and_a_turn_that_is_not_whole_counts_whole():
     event = PoissonGaussian(0.1, 1.0, 10, "t", 4)
     plain = replace(event, bands=1)
     assert plain.independent() is plain
@@ -176,7 +172,7 @@ def test_without_bands_nothing_changes_and_a_turn_that_is_not_whole_counts_whole
     assert alternatives(event) == alternatives(replace(plain, steps=3))
 
 
-def test_a_cap_and_a_clock_end_it_at_the_cost_of_the_turns_that_began() -> None:
+def test_a_cap_and_a_clock_end_it_at_the_cost_of_the_turns_that_began():
     asked = plan(epsilon=3.0, noise=2.0, epochs=40)
     schedule = asked.schedule(200)
     assert 0 < schedule.steps < schedule.steps_asked
@@ -185,7 +181,7 @@ def test_a_cap_and_a_clock_end_it_at_the_cost_of_the_turns_that_began() -> None:
     assert schedule.cost(5) == replace(schedule.cost(8), event=replace(schedule.event, steps=5))
 
 
-def test_an_event_with_bands_is_written_and_read_and_several_rows_of_a_person_are_not_guessed() -> None:
+def test_an_event_with_bands_is_written_and_read_and_several_rows_of_a_person_are_not_guessed():
     event = PoissonGaussian(0.1, 1.0, 10, "t", 4)
     assert from_plain(to_plain(event)) == event
     assert "bands" not in to_plain(replace(event, bands=1))
@@ -196,7 +192,7 @@ def test_an_event_with_bands_is_written_and_read_and_several_rows_of_a_person_ar
         loss(replace(event, bands=0), 1e-5)
 
 
-def test_what_it_cannot_be_combined_with_is_refused_in_a_sentence() -> None:
+def test_what_it_cannot_be_combined_with_is_refused_in_a_sentence():
     with pytest.raises(ParameterError, match=r"^noise that steps share is made in one process, and processes is 2"):
         plan(processes=2)
     with pytest.raises(ParameterError, match=r"^200 rows have no 11 parts with a batch of 20 rows in each"):
@@ -210,7 +206,7 @@ def test_what_it_cannot_be_combined_with_is_refused_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_run_that_goes_on_keeps_the_turns_and_no_former_noise(monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
+def test_a_run_that_goes_on_keeps_the_turns_and_no_former_noise(monkeypatch, killed):
     drawn: list[tuple[int, np.ndarray]] = []
     began: list[int] = []
     draw, following = InTurn.draw, CorrelatedNoise.next
@@ -245,7 +241,7 @@ def test_a_run_that_goes_on_keeps_the_turns_and_no_former_noise(monkeypatch: pyt
     assert began[-(60 - counted) :][:5] == [0, 1, 2, 3, 3]
 
 
-def test_a_forked_process_does_not_go_on_with_the_noise_of_its_parent() -> None:
+def test_a_forked_process_does_not_go_on_with_the_noise_of_its_parent():
     steps = study_steps(PoissonGaussian(1.0, 1.0, 4, "t", 3))
     noise, out = GaussianNoise(steps, 1.0), np.empty(2)
     for fork in (False, False, True):
@@ -257,7 +253,7 @@ def test_a_forked_process_does_not_go_on_with_the_noise_of_its_parent() -> None:
     assert noise._correlated._made.any(1).tolist() == [True, False], "of the last step alone"
 
 
-def test_a_norm_that_moves_may_move_beside_it() -> None:
+def test_a_norm_that_moves_may_move_beside_it():
     asked = plan(target_unclipped_quantile=0.5, batch=40, epochs=10)
     run = train(asked, data(), FREE)
     assert run.steps == 50
@@ -269,7 +265,7 @@ def test_a_norm_that_moves_may_move_beside_it() -> None:
 AUDITED = {"network": "logistic", "noise": 1.5, "delta": 1e-10, "batch": 125, "epochs": 1, "lr": 1.0, "clip": 1.0}
 
 
-def test_canaries_pass_the_right_steps_with_a_bound_that_is_worth_something() -> None:
+def test_canaries_pass_the_right_steps_with_a_bound_that_is_worth_something():
     found = audited(DpSgdPlan(**AUDITED, accountant="rdp", bands=4), 4_000)
     assert not found.refuted
     assert 0.4 < found.epsilon_lower < found.claim
@@ -278,14 +274,14 @@ def test_canaries_pass_the_right_steps_with_a_bound_that_is_worth_something() ->
     assert not sampled.refuted
 
 
-def test_canaries_flag_columns_that_are_not_divided_by_their_norm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_canaries_flag_columns_that_are_not_divided_by_their_norm(monkeypatch):
     monkeypatch.setattr(correlated_noise, "column", lambda power, bands: column(power, bands) / column(power, bands)[0])
     found = audited(DpSgdPlan(**AUDITED, accountant="rdp", bands=4), 4_000)
     assert found.refuted
     assert found.noise == pytest.approx(column(0.5, 4)[0], abs=0.05)
 
 
-def test_canaries_flag_batches_of_all_rows_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_canaries_flag_batches_of_all_rows_at_each_step(monkeypatch):
     monkeypatch.setattr(InTurn, "draw", lambda sampler: np.arange(sampler.rows))
     found = audited(DpSgdPlan(**{**AUDITED, "batch": 25, "noise": 4.0}, accountant="rdp", bands=20), 4_000)
     assert found.epsilon_lower > found.claim

@@ -1,7 +1,5 @@
 """The private step on a GPU: the same sums, the noise and the sampling of the processor, and memory as predicted."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +30,7 @@ def small_cnn() -> nn.Sequential:
 
 
 @pytest.mark.parametrize("rule", ["flat", "per-layer", "automatic"])
-def test_the_sum_on_the_gpu_is_that_of_the_processor(rule: str) -> None:
+def test_the_sum_on_the_gpu_is_that_of_the_processor(rule):
     x, y = torch.rand(40, 1, 28, 28), torch.arange(40) % 10
     y[3] = -1
     there = engine_for(small_cnn().cuda(), 0.5, 16, rule=rule, example=x.cuda())
@@ -42,7 +40,7 @@ def test_the_sum_on_the_gpu_is_that_of_the_processor(rule: str) -> None:
     assert float((there(x.cuda(), y.cuda()).total.double().cpu() - here).norm()) <= 1e-3 * float(here.norm())
 
 
-def test_a_run_on_the_gpu_is_charged_as_on_the_processor() -> None:
+def test_a_run_on_the_gpu_is_charged_as_on_the_processor():
     attributes = tuple(Attribute(name=f"x{i}", kind="real", lower=0, upper=1) for i in range(4))
     features = Features(attributes, Attribute(name="y", kind="boolean"))
     rows = np.random.default_rng(0).random((400, 4))
@@ -56,7 +54,7 @@ def test_a_run_on_the_gpu_is_charged_as_on_the_processor() -> None:
     assert costs[0] == costs[1]
 
 
-def test_a_seeded_run_on_the_gpu_gives_what_the_processor_gives() -> None:
+def test_a_seeded_run_on_the_gpu_gives_what_the_processor_gives():
     features = Features(
         tuple(Attribute(name=f"x{i}", kind="real", lower=0, upper=1) for i in range(4)),
         Attribute(name="y", kind="boolean"),

@@ -1,7 +1,5 @@
 """DP-SGD on tables whose invalid values are replaced: an empty row has no gradient, and none has more than C."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -41,14 +39,14 @@ def loaded(*rows: tuple[str | None, ...]) -> tuple[np.ndarray, np.ndarray]:
     return TableData(FEATURES, PLAN.rows_of(Table(frame, "made"))).load()
 
 
-def test_what_the_network_sees_of_missing_cells() -> None:
+def test_what_the_network_sees_of_missing_cells():
     inputs, classes = loaded(("5", "red", "n"), ("x", "pink", "p"), ("-99", None, "q"), EMPTY_ROW)
     assert inputs.tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [-1, 0, 0, 0, 1], [0, 1, 0, 0, 1]]
     assert classes.tolist() == [0, 1, EMPTY, EMPTY]
 
 
 @pytest.mark.parametrize("name", ["logistic", "mlp"])
-def test_emptying_any_row_moves_the_sum_by_at_most_the_clipping_norm(name: str) -> None:
+def test_emptying_any_row_moves_the_sum_by_at_most_the_clipping_norm(name):
     torch.manual_seed(0)
     module = network(name).build(FEATURES.width, 2)
     with torch.no_grad():
@@ -70,7 +68,7 @@ def test_emptying_any_row_moves_the_sum_by_at_most_the_clipping_norm(name: str) 
     assert max(moved) > CLIP * 0.99
 
 
-def test_a_row_without_a_valid_class_has_no_gradient() -> None:
+def test_a_row_without_a_valid_class_has_no_gradient():
     module = network("logistic").build(FEATURES.width, 2)
     engine = PerRowClippedSum(module, CLIP, physical_batch=4)
     inputs, classes = loaded(("5", "red", "q"), ("x", "pink", None), EMPTY_ROW)

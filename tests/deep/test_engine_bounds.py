@@ -1,9 +1,6 @@
 """No row moves the sum of any engine by more than C, whatever its numbers, the weights and the other rows are."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -24,8 +21,7 @@ from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As in training."""
+def one_thread():
     with devices.one_thread():
         yield
 
@@ -34,7 +30,7 @@ def one_thread() -> Iterator[None]:
     "name", ["tanh", "two classes", "two classes, hidden", "thesis", "group norm", "words", "lstm"]
 )
 @pytest.mark.parametrize("clip", [1e-3, 0.5])
-def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(name: str, clip: float) -> None:
+def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(name, clip):
     network, x, y = made(name)
     engine = engine_for(network, clip, 64)
     whole = engine(x, y).total.double().clone()
@@ -50,7 +46,7 @@ def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(name: str, cl
 @pytest.mark.parametrize(
     "name", ["linear", "tanh", "two classes", "two classes, hidden", "thesis", "no bias", "group norm"]
 )
-def test_a_row_whose_gradient_is_not_finite_contributes_nothing(name: str) -> None:
+def test_a_row_whose_gradient_is_not_finite_contributes_nothing(name):
     network, x, y = made(name)
     engine = engine_for(network, 0.8, 64)
     bad = x.clone()
@@ -62,7 +58,7 @@ def test_a_row_whose_gradient_is_not_finite_contributes_nothing(name: str) -> No
     torch.testing.assert_close(engine(bad, y).total, without, rtol=1e-5, atol=1e-7)
 
 
-def test_the_bound_of_single_precision_is_close_to_the_norm_and_never_above() -> None:
+def test_the_bound_of_single_precision_is_close_to_the_norm_and_never_above():
     assert 0.998 < bound_in_single(1.0, 10_000, 64) < 1
     assert bound_in_single(1.0, 100, 384) > 0.98
     assert bound_in_single(1.0, 2**24, 64) == 0, "where nothing is proved nothing may pass"
@@ -76,7 +72,7 @@ EVERY = {
 
 
 @pytest.mark.parametrize("engine", EVERY)
-def test_a_row_that_is_no_number_switches_no_other_row_off(engine: str) -> None:
+def test_a_row_that_is_no_number_switches_no_other_row_off(engine):
     """Forty rows alike whose norm overflows in one of three layers, and one whose gradient is not a number."""
     network = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
     with torch.no_grad():
@@ -94,7 +90,7 @@ def test_a_row_that_is_no_number_switches_no_other_row_off(engine: str) -> None:
 
 
 @pytest.mark.parametrize("slope", [1e3, 1e18])
-def test_an_image_that_is_no_number_switches_no_other_image_off(slope: float) -> None:
+def test_an_image_that_is_no_number_switches_no_other_image_off(slope):
     network = nn.Sequential(nn.Conv2d(1, 2, 1), nn.ReLU(), nn.Flatten(), nn.Linear(32, 4), nn.ReLU(), nn.Linear(4, 3))
     with torch.no_grad():
         for p in network.parameters():
@@ -114,7 +110,7 @@ def test_an_image_that_is_no_number_switches_no_other_image_off(slope: float) ->
 @pytest.mark.parametrize("engine", EVERY)
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("rule", CLIPPINGS)
-def test_slopes_whose_squares_underflow_are_clipped_beside_large_inputs(engine: str, classes: int, rule: str) -> None:
+def test_slopes_whose_squares_underflow_are_clipped_beside_large_inputs(engine, classes, rule):
     network = nn.Sequential(nn.Linear(1, 4), nn.ReLU(), nn.Linear(4, classes))
     x, y = torch.ones(1, 1), torch.ones(1, dtype=torch.int64)
     norms = []
@@ -131,7 +127,7 @@ def test_slopes_whose_squares_underflow_are_clipped_beside_large_inputs(engine: 
     assert max(norms) > 0
 
 
-def test_tiny_inputs_beside_huge_slopes_are_clipped_where_there_is_no_bias() -> None:
+def test_tiny_inputs_beside_huge_slopes_are_clipped_where_there_is_no_bias():
     """‖x‖² = 10⁻⁴⁸ reads 0, and ‖g‖² is 10³⁶: the norm is 10⁻⁶."""
     network = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 2, bias=False))
     with torch.no_grad():
@@ -146,7 +142,7 @@ def test_tiny_inputs_beside_huge_slopes_are_clipped_where_there_is_no_bias() -> 
 @pytest.mark.parametrize("rule", CLIPPINGS)
 @pytest.mark.parametrize("layers", [1, 3, 9])
 @pytest.mark.parametrize("clip", [1e-6, 0.37, 1e6])
-def test_compiled_factors_are_true_to_a_few_units(rule: str, layers: int, clip: float) -> None:
+def test_compiled_factors_are_true_to_a_few_units(rule, layers, clip):
     """The proof allows for 16 units; compilers are free to estimate roots and quotients."""
     chance = np.random.default_rng(layers)
     squares = (10 ** chance.uniform(-30, 37, (layers, 20_001))).astype(np.float32)
@@ -160,7 +156,7 @@ def test_compiled_factors_are_true_to_a_few_units(rule: str, layers: int, clip: 
 
 @pytest.mark.parametrize("rule", CLIPPINGS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_rows_of_no_finite_norm_have_no_factor_in_any_layer(rule: str, dtype: torch.dtype) -> None:
+def test_rows_of_no_finite_norm_have_no_factor_in_any_layer(rule, dtype):
     squares = torch.tensor([[1.0, math.inf], [math.nan, 0.0], [-0.0, 0.0], [4.0, 1.0]], dtype=dtype)
     clipping = Clipping(rule, 0.5)
     factors = clipping.factors(squares.clone())
@@ -173,7 +169,7 @@ def test_rows_of_no_finite_norm_have_no_factor_in_any_layer(rule: str, dtype: to
 
 
 @pytest.mark.parametrize("clip", [1e-200, 1e-170, 5e-324])
-def test_a_norm_whose_square_is_zero_leaves_empty_rows_empty(clip: float) -> None:
+def test_a_norm_whose_square_is_zero_leaves_empty_rows_empty(clip):
     """The plain engine takes any norm above 0."""
     rows = torch.tensor([[0.0, 0.0], [3.0, 4.0]], dtype=torch.float64)
     total = clipped_sum([rows], Clipping("flat", clip))
@@ -194,7 +190,7 @@ QUICK = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_adversarial_row_moves_the_sum_by_more_than_the_norm(engine: str) -> None:
+def test_no_adversarial_row_moves_the_sum_by_more_than_the_norm(engine):
     """Diverged weights, and rows that are infinite, no numbers, huge or denormal, in batches cut into chunks."""
     moved = {case.stated: case.worst() for case in cases(engine, QUICK[engine], seed=SEED)}
     assert max(moved.values()) <= 1, max(moved, key=lambda told: moved[told])
@@ -203,6 +199,6 @@ def test_no_adversarial_row_moves_the_sum_by_more_than_the_norm(engine: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_adversarial_row_of_very_many_does(engine: str) -> None:
+def test_no_adversarial_row_of_very_many_does(engine):
     for case in cases(engine, 300 if engine == "row by row" else 1500, seed=1):
         assert case.worst() <= 1, case.stated

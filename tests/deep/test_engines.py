@@ -1,9 +1,5 @@
 """Every engine gives the sum that single rows give, whatever layers a network has."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -22,15 +18,14 @@ RELATIVE = 1e-6
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As in training."""
+def one_thread():
     with devices.one_thread():
         yield
 
 
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("rule", CLIPPINGS)
-def test_the_chosen_engine_gives_the_sum_of_single_rows(name: str, rule: str) -> None:
+def test_the_chosen_engine_gives_the_sum_of_single_rows(name, rule):
     network, x, y = made(name)
     clip = 0.8
     engine = engine_for(network, clip, 64, rule=rule, example=x)
@@ -45,7 +40,7 @@ def test_the_chosen_engine_gives_the_sum_of_single_rows(name: str, rule: str) ->
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_parts_of_a_batch_and_empty_rows_change_nothing(name: str) -> None:
+def test_parts_of_a_batch_and_empty_rows_change_nothing(name):
     network, x, y = made(name)
     whole = engine_for(network, 1e4, 64)(x, y).total.double().clone()
     parts = engine_for(network, 1e4, 3)
@@ -55,7 +50,7 @@ def test_parts_of_a_batch_and_empty_rows_change_nothing(name: str) -> None:
     assert (none.rows, len(none.total), float(none.total.abs().sum())) == (0, len(whole), 0.0)
 
 
-def test_measuring_is_left_out_where_it_is_not_wanted() -> None:
+def test_measuring_is_left_out_where_it_is_not_wanted():
     network, x, y = made("tanh")
     engine = engine_for(network, 1.0, 64)
     total = engine(x, y).total.clone()
@@ -75,7 +70,7 @@ class CalledTwice(nn.Module):
         return self.head(self.layer(torch.tanh(self.layer(x))))
 
 
-def test_a_network_that_book_keeping_would_get_wrong_is_trained_row_by_row() -> None:
+def test_a_network_that_book_keeping_would_get_wrong_is_trained_row_by_row():
     torch.manual_seed(0)
     network, x = CalledTwice(), torch.randn(ROWS, 5)
     engine = engine_for(network, 0.5, 64, example=x)
@@ -96,7 +91,7 @@ class Centred(nn.Module):
         return self.head(x - x.mean(0))
 
 
-def test_networks_that_mix_rows_are_refused_and_converted() -> None:
+def test_networks_that_mix_rows_are_refused_and_converted():
     network = nn.Sequential(nn.Conv2d(2, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Flatten(), nn.Linear(486, 3))
     with pytest.raises(ParameterError, match=r"layer 1 \(BatchNorm2d\) mixes the rows of a batch"):
         engine_for(network, 1.0, 8)

@@ -1,7 +1,5 @@
 """What accuracy to expect: the plan itself trained on rows that nobody has to protect."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +48,7 @@ def sized(monkeypatch: pytest.MonkeyPatch, rows: int, batch: float, repeats: int
     monkeypatch.setattr(simulation, "_size", lambda *given: simulation._Size(rows, batch, repeats))
 
 
-def test_less_privacy_costs_less_and_nothing_is_better_than_no_privacy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_less_privacy_costs_less_and_nothing_is_better_than_no_privacy(monkeypatch):
     sized(monkeypatch, 400, 100.0)
     plans = replace(PLAN, noise=60.0, epochs=5), replace(PLAN, epochs=5)
     strict, mild = (expected_accuracy(plan, FEATURES, made_up_rows(FEATURES), plan.schedule(400)) for plan in plans)
@@ -63,9 +61,7 @@ def test_less_privacy_costs_less_and_nothing_is_better_than_no_privacy(monkeypat
     assert again == mild
 
 
-def test_a_share_of_rows_and_batch_has_the_noise_of_the_whole_in_the_mean_of_a_step(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_share_of_rows_and_batch_has_the_noise_of_the_whole_in_the_mean_of_a_step(monkeypatch):
     schedule = PLAN.schedule(4000)
     inputs = torch.zeros(1000, FEATURES.width)
     made = simulation._Simulation(PLAN, FEATURES, inputs, torch.zeros(1000), schedule, 0, lambda e: None, CancelToken())
@@ -85,7 +81,7 @@ def test_a_share_of_rows_and_batch_has_the_noise_of_the_whole_in_the_mean_of_a_s
     assert any("1,000 rows, not 4,000" in sentence for sentence in in_sentences(part))
 
 
-def test_the_size_follows_from_the_time_there_is() -> None:
+def test_the_size_follows_from_the_time_there_is():
     schedule = PLAN.schedule(4000)
     a_step = 1e-3 / schedule.steps  # a training takes a second for every thousand rows of a step
 
@@ -101,7 +97,7 @@ def test_the_size_follows_from_the_time_there_is() -> None:
         simulation._size(lambda size: 1.0, schedule, 4000, patience=10)
 
 
-def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch):
     codes = np.arange(300) % 3
     pixels = np.random.default_rng(0).integers(0, 90, (300, 1, SIDE, SIDE)) + 60 * codes[:, None, None, None]
     images = ImageSet.of(pixels.astype(np.uint8), codes, ("a", "b", "c"), "made")
@@ -118,7 +114,7 @@ def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch: pytest.M
         expected_accuracy(plan, DRAWN, public_rows(DRAWN, few), plan.schedule(600))
 
 
-def test_it_is_cancelled_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_cancelled_within_a_step(monkeypatch):
     sized(monkeypatch, 300, 50.0)
     token, heard = CancelToken(), []
 
@@ -133,7 +129,7 @@ def test_it_is_cancelled_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("features", "shape"), [(FEATURES, (9,)), (DRAWN, (1, SIDE, SIDE))])
-def test_made_up_rows_follow_from_the_declarations_and_the_seed_alone(features: Features, shape: tuple) -> None:
+def test_made_up_rows_follow_from_the_declarations_and_the_seed_alone(features, shape):
     inputs, classes = made_up_rows(features).make(50)
     assert inputs.shape == (50, *shape)
     assert inputs.dtype == np.float32
@@ -143,14 +139,14 @@ def test_made_up_rows_follow_from_the_declarations_and_the_seed_alone(features: 
     assert not np.array_equal(made_up_rows(features, seed=1).make(50)[0], inputs)
 
 
-def test_drawings_reach_a_table_of_784_columns_too() -> None:
+def test_drawings_reach_a_table_of_784_columns_too():
     pixels = tuple(Attribute(name=f"p{i}", kind="integer", lower=0, upper=255) for i in range(SIDE * SIDE))
     table = Features(pixels, DRAWN.target)
     drawn, flat = made_up_rows(DRAWN).make(5)[0], made_up_rows(table).make(5)[0]
     np.testing.assert_allclose(drawn.reshape(5, -1), flat, atol=1e-6)
 
 
-def test_sentences_promise_nothing_of_the_real_rows() -> None:
+def test_sentences_promise_nothing_of_the_real_rows():
     found = ExpectedAccuracy(
         accuracy=0.81, lowest=0.78, highest=0.83, without_privacy=0.86, chance=0.5, rows=768, simulated_rows=768,
         batch=96, simulated_batch=96.0, steps=160, held_out=1000, repeats=3, made_up=True,
@@ -180,7 +176,7 @@ def data(rows: int = 400) -> ArrayData:
     return ArrayData(STUDY_FEATURES, X, (X[:, 0] + X[:, 1] > 0).astype(int))
 
 
-def test_noise_costs_accuracy_and_the_study_is_the_same_with_the_same_seed() -> None:
+def test_noise_costs_accuracy_and_the_study_is_the_same_with_the_same_seed():
     first = where_it_went(STUDY_PLAN, data(), seed=3)
     assert [s.name for s in first] == list(STAGES)
     assert all(s.measured == 80 for s in first)
@@ -191,7 +187,7 @@ def test_noise_costs_accuracy_and_the_study_is_the_same_with_the_same_seed() -> 
     assert where_it_went(STUDY_PLAN, data(), seed=3) == first
 
 
-def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monkeypatch):
     class Silent:
         def __init__(self, *given: Any) -> None: ...
 
@@ -203,7 +199,7 @@ def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monke
     assert len({s.accuracy for s in found}) == 1
 
 
-def test_it_is_cancelled_within_a_step_and_too_few_rows_are_refused() -> None:
+def test_it_is_cancelled_within_a_step_and_too_few_rows_are_refused():
     token, heard = CancelToken(), []
 
     def hear(event: Event) -> None:
@@ -219,7 +215,7 @@ def test_it_is_cancelled_within_a_step_and_too_few_rows_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("name", "width"), [("logistic", 3), ("mlp", 3), ("mnist-cnn", 784)])
-def test_the_histogram_of_norms_counts_each_row_of_the_measured_steps_once(name: str, width: int) -> None:
+def test_the_histogram_of_norms_counts_each_row_of_the_measured_steps_once(name, width):
     """Whichever engine computes them; a row that is drawn is in one bin."""
     features = Features(
         tuple(Attribute(name=f"x{i}", kind="real", lower=-3, upper=3) for i in range(width)), STUDY_FEATURES.target

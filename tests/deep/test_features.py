@@ -1,11 +1,8 @@
 """Inputs come from declared facts alone."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import stat
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +24,7 @@ LABEL = Attribute(name="label", kind="boolean")
 FEATURES = Features((AGE, BMI, SEX, BLOOD), LABEL)
 
 
-def test_numbers_scale_to_declared_bounds_and_categories_are_indicators() -> None:
+def test_numbers_scale_to_declared_bounds_and_categories_are_indicators():
     X = [[0, 60, 0, 2], [100, math.nan, 1, 3], [50, 10, 0, 0]]
     assert FEATURES.width == 1 + 2 + 2 + 4
     assert FEATURES.encode(X).tolist() == [
@@ -38,7 +35,7 @@ def test_numbers_scale_to_declared_bounds_and_categories_are_indicators() -> Non
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20))
-def test_a_rows_inputs_depend_on_that_row_alone_and_stay_in_bounds(ages: list[float]) -> None:
+def test_a_rows_inputs_depend_on_that_row_alone_and_stay_in_bounds(ages):
     features = Features((AGE,), LABEL)
     together = features.encode([[a] for a in ages])
     assert np.abs(together).max() <= 1
@@ -46,7 +43,7 @@ def test_a_rows_inputs_depend_on_that_row_alone_and_stay_in_bounds(ages: list[fl
         assert features.encode([[age]]).tolist() == [inputs.tolist()]
 
 
-def test_wide_bounds_do_not_overflow() -> None:
+def test_wide_bounds_do_not_overflow():
     wide = Features((Attribute(name="x", kind="real", lower=-1e150, upper=1e150),), LABEL)
     assert wide.encode([[-1e150], [0.0], [1e150]]).tolist() == [[-1], [0], [1]]
 
@@ -61,12 +58,12 @@ def test_wide_bounds_do_not_overflow() -> None:
         ([1, 20, 0, 4], "blood"),
     ],
 )
-def test_a_value_that_is_none_of_its_column_is_named(row: list[float], said: str) -> None:
+def test_a_value_that_is_none_of_its_column_is_named(row, said):
     with pytest.raises(InputError, match=said):
         FEATURES.encode([row])
 
 
-def test_undeclared_facts_are_refused_before_any_row_is_seen() -> None:
+def test_undeclared_facts_are_refused_before_any_row_is_seen():
     with pytest.raises(ParameterError, match="bound is not declared"):
         Features((Attribute(name="x", kind="real"),), LABEL)
     with pytest.raises(ParameterError, match="domain is not declared"):
@@ -75,7 +72,7 @@ def test_undeclared_facts_are_refused_before_any_row_is_seen() -> None:
         Features((AGE, AGE), LABEL)
 
 
-def test_classes_outside_the_domain_are_refused_and_empty_rows_are_not() -> None:
+def test_classes_outside_the_domain_are_refused_and_empty_rows_are_not():
     features = Features((AGE,), LABEL)
     with pytest.raises(InputError, match="row 2"):
         ArrayData(features, [[1], [2]], [0, 2]).load()
@@ -91,8 +88,6 @@ INPUTS = np.random.default_rng(0).random((ROWS, 4), dtype=np.float32)
 
 
 class Maker:
-    """Makes features, and counts how often."""
-
     def __init__(self) -> None:
         self.made: list[int] = []
 
@@ -104,7 +99,7 @@ class Maker:
         return INPUTS[start : start + BLOCK] * 2
 
 
-def test_features_are_made_once_for_the_same_rows_and_part(tmp_path: Path) -> None:
+def test_features_are_made_once_for_the_same_rows_and_part(tmp_path):
     maker = Maker()
     for _ in range(2):
         assert np.array_equal(maker.all(FeatureCache(INPUTS, "twice", 4, tmp_path)), INPUTS * 2)
@@ -115,7 +110,7 @@ def test_features_are_made_once_for_the_same_rows_and_part(tmp_path: Path) -> No
     assert cache_state(tmp_path).sets == 3
 
 
-def test_the_files_are_the_owners_alone(tmp_path: Path) -> None:
+def test_the_files_are_the_owners_alone(tmp_path):
     Maker().all(FeatureCache(INPUTS, "twice", 4, tmp_path / "features"))
     files = list((tmp_path / "features").rglob("*"))
     assert {stat.S_IMODE(f.stat().st_mode) for f in files if f.is_file()} == {0o600}
@@ -123,7 +118,7 @@ def test_the_files_are_the_owners_alone(tmp_path: Path) -> None:
     assert {stat.S_IMODE(f.stat().st_mode) for f in folders} == {0o700}
 
 
-def test_the_name_of_a_set_tells_nothing_of_the_rows_without_the_key(tmp_path: Path) -> None:
+def test_the_name_of_a_set_tells_nothing_of_the_rows_without_the_key(tmp_path):
     names, keys = set(), []
     for folder in (tmp_path / "one", tmp_path / "two"):
         Maker().all(FeatureCache(INPUTS, "twice", 4, folder))
@@ -140,7 +135,7 @@ def test_the_name_of_a_set_tells_nothing_of_the_rows_without_the_key(tmp_path: P
     assert maker.made == [0, BLOCK], "where there is no key nothing is kept"
 
 
-def test_an_interrupted_or_damaged_set_is_completed(tmp_path: Path) -> None:
+def test_an_interrupted_or_damaged_set_is_completed(tmp_path):
     maker = Maker()
     FeatureCache(INPUTS, "twice", 4, tmp_path).block(0, lambda: maker.of(0))
     assert np.array_equal(maker.all(FeatureCache(INPUTS, "twice", 4, tmp_path)), INPUTS * 2)
@@ -154,9 +149,7 @@ def test_an_interrupted_or_damaged_set_is_completed(tmp_path: Path) -> None:
     assert maker.made == [0, BLOCK, 0, 0, 0]
 
 
-def test_the_oldest_make_room_and_a_set_beyond_the_limit_is_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_make_room_and_a_set_beyond_the_limit_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(feature_cache, "LIMIT", 3 * INPUTS.nbytes // 2 * 2)
     for part in ("one", "two", "three"):
         Maker().all(FeatureCache(INPUTS, part, 4, tmp_path))
@@ -167,12 +160,12 @@ def test_the_oldest_make_room_and_a_set_beyond_the_limit_is_not_kept(
     assert maker.made == [0, BLOCK]
 
 
-def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_a_disk_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "file").write_text("")
     assert np.array_equal(Maker().all(FeatureCache(INPUTS, "twice", 4, tmp_path / "file")), INPUTS * 2)
 
 
-def test_clearing_removes_features_and_nothing_else(tmp_path: Path) -> None:
+def test_clearing_removes_features_and_nothing_else(tmp_path):
     (tmp_path / "mine").mkdir()
     Maker().all(FeatureCache(INPUTS, "twice", 4, tmp_path))
     before = clear(tmp_path)

@@ -1,7 +1,5 @@
 """Frozen weights of a user's network (adapters such as LoRA): no gradient, no noise, constants of the model's file."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap
@@ -88,7 +86,7 @@ class Hidden(nn.Module):
 
 
 @pytest.fixture
-def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def code(tmp_path, monkeypatch):
     return written("frozen_code", LORA + CODE, tmp_path, monkeypatch)
 
 
@@ -117,7 +115,7 @@ def rows_of(known: UserNetwork) -> tuple[nn.Module, Any, Any]:
         ("picture", BookKeepingClippedSum),
     ],
 )
-def test_norms_and_sums_are_of_what_learns_alone(code: str, factory: str, kind: type, rule: str) -> None:
+def test_norms_and_sums_are_of_what_learns_alone(code, factory, kind, rule):
     """The definition by ordinary autograd knows of the weights that learn only; a bound below every norm and above."""
     known = trust(f"{code}:{factory}").configured({"convert_batchnorm": True})
     module, x, y = rows_of(known)
@@ -131,9 +129,7 @@ def test_norms_and_sums_are_of_what_learns_alone(code: str, factory: str, kind: 
         assert float((found - expected).norm()) <= 1e-5 * float(expected.norm())
 
 
-def test_an_adapter_learns_at_the_same_cost_and_its_frozen_weights_come_back_from_the_file(
-    code: str, tmp_path: Path
-) -> None:
+def test_an_adapter_learns_at_the_same_cost_and_its_frozen_weights_come_back_from_the_file(code, tmp_path):
     known = trust(f"{code}:adapted")
     first = {name: t.numpy().copy() for name, t in frozen(known.build(5, 2)).items()}
     assert list(first) == ["0.0.base.weight", "0.0.base.bias"]
@@ -156,7 +152,7 @@ def test_an_adapter_learns_at_the_same_cost_and_its_frozen_weights_come_back_fro
     assert not np.array_equal(changed._logits(X), loaded._logits(X)), "the file's frozen weights are those that predict"
 
 
-def test_a_file_without_the_frozen_weights_is_refused(code: str, tmp_path: Path) -> None:
+def test_a_file_without_the_frozen_weights_is_refused(code, tmp_path):
     from safetensors.numpy import save_file
 
     run = run_of(trust(f"{code}:adapted").name)
@@ -166,7 +162,7 @@ def test_a_file_without_the_frozen_weights_is_refused(code: str, tmp_path: Path)
         TrainedModel.load(tmp_path, facts(run), [a.facts().to_plain() for a in COLUMNS])
 
 
-def test_weights_that_layers_share_stay_shared_and_are_held_once(code: str) -> None:
+def test_weights_that_layers_share_stay_shared_and_are_held_once(code):
     module = trust(f"{code}:shared").build(5, 2)
     assert module[0][0].weight is module[0][2].weight
     assert [name for name in weights(module) if name.endswith(("0.0.weight", "0.2.weight"))] == ["0.0.weight"]
@@ -183,9 +179,7 @@ def test_weights_that_layers_share_stay_shared_and_are_held_once(code: str) -> N
         ("picture", "mixes the rows of a batch"),
     ],
 )
-def test_what_cannot_stay_frozen_or_hides_behind_zeros_is_refused_before_the_charge(
-    code: str, factory: str, said: str
-) -> None:
+def test_what_cannot_stay_frozen_or_hides_behind_zeros_is_refused_before_the_charge(code, factory, said):
     charged: list[object] = []
     name = trust(f"{code}:{factory}").name
     with pytest.raises(ParameterError, match=said):
@@ -193,14 +187,14 @@ def test_what_cannot_stay_frozen_or_hides_behind_zeros_is_refused_before_the_cha
     assert not charged
 
 
-def test_nothing_of_the_rows_is_released_in_frozen_weights_even_by_code_that_writes_into_them(code: str) -> None:
+def test_nothing_of_the_rows_is_released_in_frozen_weights_even_by_code_that_writes_into_them(code):
     """A canary: the code takes a mean of larger batches, which the trial on three generated rows cannot see."""
     run = run_of(trust(f"{code}:Sly").name)
     assert not run.weights["0.mean"].any()
     assert math.isfinite(run.weights["0.layer.weight"].sum())
 
 
-def test_the_forecast_of_memory_counts_frozen_weights_twice(code: str) -> None:
+def test_the_forecast_of_memory_counts_frozen_weights_twice(code):
     """They are in the network, and a copy is kept for the file."""
     known = trust(f"{code}:adapted")
     assert known.frozen_weights(5, 2) == 384

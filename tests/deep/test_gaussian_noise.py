@@ -1,7 +1,5 @@
 """The noise is N(0, σ²C²) and comes from a stream that never repeats."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import math
@@ -54,11 +52,11 @@ def fits(sample: np.ndarray, scale: float) -> bool:
 
 
 @pytest.mark.parametrize("scale", [1.0, 12.5])
-def test_released_noise_is_gaussian_with_its_scale(scale: float) -> None:
+def test_released_noise_is_gaussian_with_its_scale(scale):
     assert fits(Drawn(scale, ChaCha20Entropy()).draw(200_001), scale)
 
 
-def test_the_test_sees_the_planted_wrong_variance() -> None:
+def test_the_test_sees_the_planted_wrong_variance():
     """σ²C instead of σ²C² at C = 10: the classroom's mistake."""
     sigma, clip = 1.0, 10.0
     wrong = Drawn(sigma * math.sqrt(clip), SeededEntropy(3)).draw(2000)
@@ -67,7 +65,7 @@ def test_the_test_sees_the_planted_wrong_variance() -> None:
     assert not fits(wrong, sigma * clip)
 
 
-def test_coordinates_of_a_draw_are_uncorrelated() -> None:
+def test_coordinates_of_a_draw_are_uncorrelated():
     drawn = Drawn(1.0, SeededEntropy(8)).draw(8 * module._BLOCK)
     # Numbers from the two halves of what is made at once.
     pairs = drawn.reshape(8, 2, -1).swapaxes(0, 1).reshape(2, -1)
@@ -78,7 +76,7 @@ def test_coordinates_of_a_draw_are_uncorrelated() -> None:
     assert abs(np.mean(drawn[1:] * drawn[:-1])) < bound
 
 
-def test_no_number_is_returned_twice_however_they_are_asked_for() -> None:
+def test_no_number_is_returned_twice_however_they_are_asked_for():
     sizes = [3, module._BLOCK, 2 * module._BLOCK + 5, 1, module._BLOCK - 9, 18]
     source = Drawn(2.0, ChaCha20Entropy())
     drawn = np.concatenate([source.draw(size) for size in sizes])
@@ -86,13 +84,13 @@ def test_no_number_is_returned_twice_however_they_are_asked_for() -> None:
     assert fits(drawn, 2.0)
 
 
-def test_the_tails_are_there() -> None:
+def test_the_tails_are_there():
     drawn = Drawn(1.0, SeededEntropy(9)).draw(2_000_000)
     beyond = int((np.abs(drawn) > 4).sum())
     assert stats.binomtest(beyond, len(drawn), 2 * stats.norm.sf(4)).pvalue > FALSE_ALARM
 
 
-def test_the_layers_have_one_area_and_end_at_the_top_of_the_curve() -> None:
+def test_the_layers_have_one_area_and_end_at_the_top_of_the_curve():
     widths, heights = layers()
     assert len(widths) == len(heights) == LAYERS + 1
     areas = widths[:-1] * np.diff(heights)
@@ -103,7 +101,7 @@ def test_the_layers_have_one_area_and_end_at_the_top_of_the_curve() -> None:
     assert areas[0] == pytest.approx(TAIL * heights[1] + tail, rel=1e-10)
 
 
-def test_each_layer_and_the_tail_are_hit_as_often_as_the_curve_says() -> None:
+def test_each_layer_and_the_tail_are_hit_as_often_as_the_curve_says():
     widths, _ = layers()
     drawn = np.abs(Drawn(3.0, SeededEntropy(12)).draw(4_000_000)) / 3.0
     edges = np.array([*widths[:0:-16], TAIL, 4.3, math.inf])
@@ -118,7 +116,7 @@ def test_each_layer_and_the_tail_are_hit_as_often_as_the_curve_says() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> None:
+def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype):
     drawn, added = (Drawn(2.0, SeededEntropy(6)) for _ in range(2))
     values = np.linspace(-1, 1, 40_001).astype(dtype)
     for _ in range(5):  # across the end of a block
@@ -129,7 +127,7 @@ def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> No
 
 
 @pytest.mark.parametrize("length", [0, 9, 11, 10**6])
-def test_noise_is_added_to_as_many_numbers_as_there_are(length: int) -> None:
+def test_noise_is_added_to_as_many_numbers_as_there_are(length):
     with pytest.raises(ValueError, match="different lengths"):
         Drawn(2.0, SeededEntropy(6)).add_to(np.zeros(10), np.zeros(length))
 
@@ -166,20 +164,20 @@ class Scripted:
         ([ZERO, ZERO, HALF, HALF], math.log(2) / TAIL),  # the farthest is never accepted
     ],
 )
-def test_the_tail_takes_and_refuses_at_its_ends(words: list[int], beyond: float) -> None:
+def test_the_tail_takes_and_refuses_at_its_ends(words, beyond):
     entropy = Scripted([], words)
     assert Ziggurat(2.0, entropy)._tail() == pytest.approx(TAIL + beyond, rel=1e-12)
     assert entropy.pairs == len(words) // 2
 
 
-def test_numbers_of_the_tail_have_its_law() -> None:
+def test_numbers_of_the_tail_have_its_law():
     source = Ziggurat(1.0, SeededEntropy(21))
     drawn = np.array([source._tail() for _ in range(60_000)])
     assert drawn.min() >= TAIL
     assert stats.kstest(stats.norm.sf(drawn) / stats.norm.sf(TAIL), "uniform").pvalue > FALSE_ALARM
 
 
-def test_extreme_uniforms_give_finite_noise() -> None:
+def test_extreme_uniforms_give_finite_noise():
     """The ends of layer 0 are in the tail, where a number is accepted at the second attempt; others are decided."""
     entropy = Scripted([FARTHEST, 2**64 - FARTHEST, *[0] * 510], [HIGHEST, HIGHEST, HALF, ZERO])
     drawn = Drawn(2.0, entropy).draw(1024)
@@ -190,7 +188,7 @@ def test_extreme_uniforms_give_finite_noise() -> None:
     assert not drawn[2:512].any()
 
 
-def test_words_are_the_chacha20_keystream_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_the_chacha20_keystream_of_the_key(monkeypatch):
     key = bytes(range(32))
     monkeypatch.setattr(os, "urandom", lambda size: key[:size])
     stream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(8 * 9))
@@ -199,7 +197,7 @@ def test_words_are_the_chacha20_keystream_of_the_key(monkeypatch: pytest.MonkeyP
     assert words.tobytes() == stream
 
 
-def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch):
     keys: list[bytes] = []
     real = os.urandom
 
@@ -215,7 +213,7 @@ def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch: p
     assert len(set(keys)) == 2
 
 
-def test_two_streams_differ_and_none_can_be_copied() -> None:
+def test_two_streams_differ_and_none_can_be_copied():
     entropy = ChaCha20Entropy()
     assert entropy.words(8).tolist() != ChaCha20Entropy().words(8).tolist()
     for made in (entropy, Drawn(1.0, entropy), Drawn(1.0, SeededEntropy(1))):
@@ -245,7 +243,7 @@ def _child(ask: Callable[[Any], list[Any]], source: object, pipe: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("ask", [_words, _drawn, _added])
-def test_a_forked_process_does_not_repeat_its_parents_noise(ask: Callable[[Any], list[Any]]) -> None:
+def test_a_forked_process_does_not_repeat_its_parents_noise(ask):
     source = ChaCha20Entropy() if ask is _words else Drawn(1.0, ChaCha20Entropy())
     ask(source)  # numbers are made ahead
     context = multiprocessing.get_context("fork")
@@ -257,17 +255,17 @@ def test_a_forked_process_does_not_repeat_its_parents_noise(ask: Callable[[Any],
     assert not np.intersect1d(drawn, [ask(source), ask(source)]).size
 
 
-def test_seeded_noise_is_not_releasable() -> None:
+def test_seeded_noise_is_not_releasable():
     assert Drawn(1.0, ChaCha20Entropy()).steps.releasable
     assert not Drawn(1.0, SeededEntropy(1)).steps.releasable
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
-def test_impossible_scales_are_refused(scale: float) -> None:
+def test_impossible_scales_are_refused(scale):
     with pytest.raises(ParameterError):
         Drawn(scale, SeededEntropy(1))
 
 
-def test_the_exception_to_exact_noise_is_said() -> None:
+def test_the_exception_to_exact_noise_is_said():
     assert "double-precision Gaussian" in GAUSSIAN_SENTENCE
     assert "does not cover" in GAUSSIAN_SENTENCE

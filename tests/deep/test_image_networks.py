@@ -1,7 +1,5 @@
 """Networks on images: any shape that fits, frozen weights from a file, code of the user."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 from pathlib import Path
@@ -64,19 +62,18 @@ def vgg_weights(file: Path) -> Path:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where features are kept."""
+def kept(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.deep.feature_cache.user_cache", lambda part: tmp_path / "kept")
     return tmp_path / "kept"
 
 
 @pytest.mark.parametrize("name", ["logistic", pytest.param("cifar-cnn", marks=pytest.mark.slow)])
-def test_networks_learn_from_images(name: str, kept: Path) -> None:
+def test_networks_learn_from_images(name, kept):
     assert trained(images(), plan(name)) > 0.9
     assert not kept.exists()
 
 
-def test_features_of_a_frozen_part_are_kept_and_change_nothing(kept: Path) -> None:
+def test_features_of_a_frozen_part_are_kept_and_change_nothing(kept):
     seen = []
     for _ in range(2):
         seen.append(trained(images(), plan("scatter-linear", noise=0.1, lr=0.1)))
@@ -85,7 +82,7 @@ def test_features_of_a_frozen_part_are_kept_and_change_nothing(kept: Path) -> No
 
 
 @pytest.mark.slow
-def test_the_convolutional_network_has_six_convolutions_and_an_engine_of_its_own_rows() -> None:
+def test_the_convolutional_network_has_six_convolutions_and_an_engine_of_its_own_rows():
     known, inputs = network("cifar-cnn"), Pixels(3, 32, 32)
     assert known.parameters(inputs, 10) == 551_466
     assert pickle.loads(pickle.dumps(inputs)).shape == (3, 32, 32)
@@ -94,7 +91,7 @@ def test_the_convolutional_network_has_six_convolutions_and_an_engine_of_its_own
     assert isinstance(engine_for(module, 1.0, 8, example=example), BookKeepingClippedSum)
 
 
-def test_networks_refuse_images_that_they_cannot_read() -> None:
+def test_networks_refuse_images_that_they_cannot_read():
     with pytest.raises(ParameterError, match="multiples of 4, not 10 × 8"):
         network("scatter-linear").parameters(Pixels(3, 10, 8), 2)
     with pytest.raises(ParameterError, match="8 × 8 pixels or more, not 4 × 8"):
@@ -107,9 +104,7 @@ def test_networks_refuse_images_that_they_cannot_read() -> None:
 
 
 @pytest.mark.parametrize("ending", [".safetensors", ".pt"])
-def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(
-    ending: str, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(ending, tmp_path, kept, monkeypatch):
     monkeypatch.setattr(vgg16_head, "STAGES", SMALL)
     file = vgg_weights(tmp_path / f"weights{ending}")
     asked = plan("vgg16-head", weights=str(file), reduction="2", epochs=60, noise=0.05, lr=0.1)
@@ -130,7 +125,7 @@ def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(
         plan("vgg16-head", weights=str(file)).architecture.prepared(torch.zeros(1, 3, 32, 32))
 
 
-def test_vgg16_has_the_published_shape_and_pickled_code_is_refused(tmp_path: Path) -> None:
+def test_vgg16_has_the_published_shape_and_pickled_code_is_refused(tmp_path):
     assert [len(stage) for stage in vgg16_head.STAGES] == [2, 2, 3, 3, 3]
     known = network("vgg16-head")
     assert known.parameters(Pixels(3, 224, 224), 12) == (25_088 + 1) * 512 + 513 * 12
@@ -202,7 +197,7 @@ nothing = 3
 
 
 @pytest.fixture
-def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def code(tmp_path, monkeypatch):
     (tmp_path / "my_networks.py").write_text(CODE, "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(networks, "TRUSTED", {})
@@ -210,7 +205,7 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "my_networks"
 
 
-def test_code_of_the_user_trains_once_it_is_trusted(code: str) -> None:
+def test_code_of_the_user_trains_once_it_is_trusted(code):
     with pytest.raises(ParameterError, match="add --trust-code"):
         plan(f"{code}:plain")
     known = trust(f"{code}:plain")
@@ -235,9 +230,7 @@ def test_code_of_the_user_trains_once_it_is_trusted(code: str) -> None:
         ("absent", "cannot be imported: AttributeError"),
     ],
 )
-def test_code_that_mixes_rows_or_makes_no_network_is_refused_before_the_charge(
-    code: str, factory: str, said: str
-) -> None:
+def test_code_that_mixes_rows_or_makes_no_network_is_refused_before_the_charge(code, factory, said):
     charged = []
     of = images()
 
@@ -250,7 +243,7 @@ def test_code_that_mixes_rows_or_makes_no_network_is_refused_before_the_charge(
     assert charged == []
 
 
-def test_emptying_a_row_moves_the_sum_of_code_with_a_norm_of_its_own_by_at_most_the_clipping_norm(code: str) -> None:
+def test_emptying_a_row_moves_the_sum_of_code_with_a_norm_of_its_own_by_at_most_the_clipping_norm(code):
     """In training such a layer mixes rows, so code never trains in that mode, whatever it makes of ``train()``."""
     known, inputs = trust(f"{code}:own_norm"), Pixels(3, 4, 4)
     module = known.build(inputs, 2)
@@ -265,7 +258,7 @@ def test_emptying_a_row_moves_the_sum_of_code_with_a_norm_of_its_own_by_at_most_
     assert not next(module.buffers()).any(), "nothing is kept of the rows"
 
 
-def test_the_engine_of_code_is_compared_with_the_plain_one(code: str) -> None:
+def test_the_engine_of_code_is_compared_with_the_plain_one(code):
     known = trust(f"{code}:image_net")
     with pytest.raises(ParameterError, match="image_net"):
         known.parameters(8, 2)

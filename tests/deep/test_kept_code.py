@@ -1,7 +1,5 @@
 """Compiled code on disk: what is damaged, old or cannot be written never decides what runs."""
 
-from __future__ import annotations
-
 import errno
 import importlib.util
 import sys
@@ -38,7 +36,7 @@ def part(x):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
@@ -70,15 +68,13 @@ def kept(folder: Path) -> Path:
     return found
 
 
-def test_code_is_found_again_by_the_next_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_is_found_again_by_the_next_process(folder, monkeypatch):
     assert run(folder, monkeypatch) == (21, False)
     assert run(folder, monkeypatch) == (21, True)
 
 
 @pytest.mark.parametrize("hint", [{"added": 5}, {"times": 3}])
-def test_a_constant_that_changed_here_or_in_another_module_is_compiled_anew(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, hint: dict[str, int]
-) -> None:
+def test_a_constant_that_changed_here_or_in_another_module_is_compiled_anew(folder, monkeypatch, hint):
     run(folder, monkeypatch)
     true = 10 * hint.get("times", 2) + hint.get("added", 1)
     assert run(folder, monkeypatch, **hint) == (true, False)
@@ -90,9 +86,7 @@ def _flipped(code: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [lambda _code: b"", lambda code: code[:20], lambda code: code[:999], _flipped])
-def test_a_damaged_file_is_as_none_and_replaced(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_file_is_as_none_and_replaced(folder, monkeypatch, damage):
     run(folder, monkeypatch)
     path = kept(folder)
     path.write_bytes(damage(path.read_bytes()))
@@ -100,7 +94,7 @@ def test_a_damaged_file_is_as_none_and_replaced(
     assert run(folder, monkeypatch) == (21, True)
 
 
-def test_a_full_disk_costs_the_file_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_costs_the_file_alone(folder, monkeypatch):
     def full(path: Path, data: bytes) -> int:
         with path.open("wb") as file:
             file.write(data[:100])
@@ -114,7 +108,7 @@ def test_a_full_disk_costs_the_file_alone(folder: Path, monkeypatch: pytest.Monk
     assert run(folder, monkeypatch) == (21, False)
 
 
-def test_a_write_that_was_cut_off_leaves_no_old_code_in_force(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_was_cut_off_leaves_no_old_code_in_force(folder, monkeypatch):
     """As by kill −9 while the code of a new version is written: the next process compiles it."""
     run(folder, monkeypatch)
 
@@ -128,7 +122,7 @@ def test_a_write_that_was_cut_off_leaves_no_old_code_in_force(folder: Path, monk
     assert run(folder, monkeypatch, added=7) == (27, False)
 
 
-def test_what_cannot_be_described_is_refused() -> None:
+def test_what_cannot_be_described_is_refused():
     def outer() -> Callable[[], object]:
         inner = object()
         return lambda: inner

@@ -1,7 +1,5 @@
 """Memory is predicted by arithmetic and measured while a run goes on."""
 
-from __future__ import annotations
-
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -31,7 +29,7 @@ def plan(**changes: Any) -> DpSgdPlan:
     return DpSgdPlan(**{**given, "physical_batch": 64, "accountant": "rdp", "device": "cpu", **changes})
 
 
-def test_each_phase_grows_with_what_it_holds() -> None:
+def test_each_phase_grows_with_what_it_holds():
     small = predict(plan(), features(8), 1000)
     more = predict(plan(), features(8), 2000)
     assert (more.data, more.reading) == (2 * small.data, 2 * small.reading)
@@ -44,13 +42,13 @@ def test_each_phase_grows_with_what_it_holds() -> None:
     assert small.libraries == 0, "torch is loaded here"
 
 
-def test_the_physical_batch_bounds_memory_whatever_the_logical_one() -> None:
+def test_the_physical_batch_bounds_memory_whatever_the_logical_one():
     one = predict(plan(batch=256, physical_batch=128), features(8), 10**6)
     other = predict(plan(batch=65_536, physical_batch=128), features(8), 10**6)
     assert other.backward == one.backward
 
 
-def test_what_the_system_and_torch_say_of_memory_is_recognised() -> None:
+def test_what_the_system_and_torch_say_of_memory_is_recognised():
     with pytest.raises(RuntimeError) as refused:
         torch.empty(2**46)
     assert out_of_memory(refused.value)
@@ -71,7 +69,7 @@ def one_run(columns: int, rows: int) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_a_run_takes_about_what_was_predicted() -> None:
+def test_a_run_takes_about_what_was_predicted():
     """In a process of its own: one in which other tests have run takes what they have left.
 
     80 MB of numbers, so that what the process does besides is small.
@@ -81,7 +79,7 @@ def test_a_run_takes_about_what_was_predicted() -> None:
     assert taken == pytest.approx(predicted, rel=0.5)
 
 
-def test_a_watch_keeps_the_peak_above_its_start() -> None:
+def test_a_watch_keeps_the_peak_above_its_start():
     watch = MemoryWatch("cpu")
     held = np.ones(8_000_000)
     watch.look()
@@ -93,7 +91,7 @@ def test_a_watch_keeps_the_peak_above_its_start() -> None:
     assert watch.now < peak
 
 
-def test_glances_at_the_memory_become_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_glances_at_the_memory_become_rare(monkeypatch):
     watch, looks, now = MemoryWatch("cpu"), [], [0.0]
     monkeypatch.setattr(watch, "look", lambda: looks.append(now[0]))
     monkeypatch.setattr("workbench.deep.memory.time.monotonic", lambda: now[0])
@@ -106,7 +104,7 @@ def test_glances_at_the_memory_become_rare(monkeypatch: pytest.MonkeyPatch) -> N
     assert 200 + 150 <= len(looks) <= 200 + 201
 
 
-def test_memory_that_other_work_gave_back_makes_no_phase_smaller_than_its_arrays() -> None:
+def test_memory_that_other_work_gave_back_makes_no_phase_smaller_than_its_arrays():
     forecast = MemoryForecast(beside=20, model=5, reading=9, data=7, batch=1, backward=4, step=3)
     after = forecast.after_first_step(now=-1000, to_come=0)
     assert after.phases() == {"model": 41, "batch": 13, "backward": 17, "step": 17}

@@ -1,7 +1,5 @@
 """Memory by phase follows from shapes, and the largest batch is the largest that fits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -18,7 +16,7 @@ def setting(name: str = "mlp", inputs: int = 8, **changes: object) -> Setting:
     return Setting(network(name), inputs, **given)  # type: ignore[arg-type]
 
 
-def test_the_phases_of_a_small_network_are_its_tensors() -> None:
+def test_the_phases_of_a_small_network_are_its_tensors():
     found = phases(setting("logistic", private=False))
     parameters = 4 * (8 * 2 + 2)
     batch = 64 * (4 * 8 + 8)
@@ -33,7 +31,7 @@ def test_the_phases_of_a_small_network_are_its_tensors() -> None:
     assert tuple(private) == PHASES
 
 
-def test_privacy_and_slots_and_rows_cost_memory() -> None:
+def test_privacy_and_slots_and_rows_cost_memory():
     plain, private = setting(private=False), setting()
     assert peak(plain) < peak(private)
     assert phases(replace(plain, slots=2))["model"] == 3 * phases(plain)["model"]
@@ -44,7 +42,7 @@ def test_privacy_and_slots_and_rows_cost_memory() -> None:
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("private", [True, False])
-def test_the_largest_batch_is_the_last_that_fits(device: str, private: bool) -> None:
+def test_the_largest_batch_is_the_last_that_fits(device, private):
     asked = setting(private=private, batch=1)
     most = largest_batch(asked, 50 * MIB, device)
     assert most > 64
@@ -52,7 +50,7 @@ def test_the_largest_batch_is_the_last_that_fits(device: str, private: bool) -> 
     assert largest_batch(asked, 1000, device) == 0
 
 
-def test_a_private_run_on_the_processor_holds_few_rows_whatever_the_batch() -> None:
+def test_a_private_run_on_the_processor_holds_few_rows_whatever_the_batch():
     cnn = setting("mnist-cnn", 784, classes=10, batch=96)
     more = replace(cnn, batch=4096)
     held = [sum(tensors(s)["backward"]) for s in (cnn, more)]
@@ -60,7 +58,7 @@ def test_a_private_run_on_the_processor_holds_few_rows_whatever_the_batch() -> N
     assert sum(tensors(more, "cuda")["backward"]) > 10 * held[0]
 
 
-def test_a_gpu_reserves_segments_and_so_its_curve_has_steps() -> None:
+def test_a_gpu_reserves_segments_and_so_its_curve_has_steps():
     sizes = [phases(setting("logistic", 1000, batch=b, private=False), "cuda") for b in range(100, 3000, 100)]
     batches = [s["batch"] for s in sizes]
     assert all(s % (2 * MIB) == 0 for s in batches)
@@ -72,6 +70,6 @@ def test_a_gpu_reserves_segments_and_so_its_curve_has_steps() -> None:
     assert all(a <= b for a, b in zip(large.values(), list(large.values())[1:], strict=False)), "it never gives back"
 
 
-def test_impossible_sizes_are_refused() -> None:
+def test_impossible_sizes_are_refused():
     with pytest.raises(ParameterError, match="not a valid set-up"):
         setting(batch=0)

@@ -1,7 +1,5 @@
 """The study of memory: every combination once, what fits, and why the curves have steps."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest
@@ -13,7 +11,7 @@ from workbench.params import CancelledError, ParameterError
 from workbench.signals.cancel import CancelToken
 
 
-def test_every_combination_stands_in_the_file_once() -> None:
+def test_every_combination_stands_in_the_file_once():
     asked = MemoryStudy(shape="1,28,28", batches="32,64", hidden="64,512", reductions="1,2")
     found = compare(asked, [network("mlp")])
     rows = list(csv.DictReader(study_bytes(found.rows).decode().splitlines()))
@@ -30,7 +28,7 @@ def _key(row: object) -> tuple[str, ...]:
     return tuple(str(plain[name]) for name in ("hidden", "reduction", "batch", "private"))
 
 
-def test_the_hidden_units_of_the_head_of_vgg_are_varied() -> None:
+def test_the_hidden_units_of_the_head_of_vgg_are_varied():
     asked = MemoryStudy(shape="3,128,128", batches="64", hidden="64,512", private="yes")
     few, many = compare(asked, [network("vgg16-head")]).rows
     features = 512 * 4 * 4
@@ -39,7 +37,7 @@ def test_the_hidden_units_of_the_head_of_vgg_are_varied() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_the_most_rows_fit_and_one_more_does_not(device: str) -> None:
+def test_the_most_rows_fit_and_one_more_does_not(device):
     asked, room = MemoryStudy(shape="784", batches="64", device=device), 60_000_000
     found = compare(asked, [network("mlp"), network("mnist-cnn")], room)
     assert len(found.largest) == 4
@@ -48,7 +46,7 @@ def test_the_most_rows_fit_and_one_more_does_not(device: str) -> None:
         assert peak(fitting, device) <= room < peak(beyond, device)
 
 
-def test_what_a_network_cannot_read_is_left_out_with_its_reason() -> None:
+def test_what_a_network_cannot_read_is_left_out_with_its_reason():
     found = compare(MemoryStudy(shape="8", batches="16", hidden="32"), NETWORKS)
     assert {row.line.network.name for row in found.rows} == {"logistic", "mlp"}
     assert any(f"“{network('mnist-cnn').title}” reads images" in remark for remark in found.remarks)
@@ -59,7 +57,7 @@ def test_what_a_network_cannot_read_is_left_out_with_its_reason() -> None:
         compare(MemoryStudy(), [])
 
 
-def test_a_jump_is_explained_by_the_tensor_that_outgrows_a_segment() -> None:
+def test_a_jump_is_explained_by_the_tensor_that_outgrows_a_segment():
     asked = MemoryStudy(shape="1024", batches="64,128,256,512", private="no", device="cuda")
     found = compare(asked, [network("logistic")])
     # 256 rows of 1,024 numbers are 1 MiB: the next batch is larger.
@@ -71,14 +69,14 @@ def test_a_jump_is_explained_by_the_tensor_that_outgrows_a_segment() -> None:
     assert crossed_pool(before, before) is None
 
 
-def test_on_the_processor_the_held_rows_are_named() -> None:
+def test_on_the_processor_the_held_rows_are_named():
     found = compare(MemoryStudy(shape="784", batches="64,4096"), [network("mlp")])
     assert any("at most 384 rows are held at once" in remark for remark in found.remarks)
     few = compare(MemoryStudy(shape="784", batches="64"), [network("mlp")])
     assert not any("held at once" in remark for remark in few.remarks)
 
 
-def test_names_tell_lines_apart_by_what_differs() -> None:
+def test_names_tell_lines_apart_by_what_differs():
     one = compare(MemoryStudy(batches="16", private="yes"), [network("mlp")])
     assert [line_name(line, one.lines) for line in one.lines] == ["Network"]
     asked = MemoryStudy(batches="16", hidden="8,9", reductions="1,2")
@@ -92,13 +90,13 @@ def test_names_tell_lines_apart_by_what_differs() -> None:
     ("field", "value"),
     [("batches", "16,x"), ("batches", ""), ("hidden", "0"), ("reductions", "1;2"), ("shape", "3,4"), ("fit", -1.0)],
 )
-def test_a_list_that_is_none_is_told_of_its_field(field: str, value: object) -> None:
+def test_a_list_that_is_none_is_told_of_its_field(field, value):
     with pytest.raises(ParameterError) as refused:
         MemoryStudy(**{field: value})  # type: ignore[arg-type]
     assert field in (refused.value.field, refused.value.where) or "fit" in str(refused.value)
 
 
-def test_a_study_can_be_cancelled_and_is_not_endless() -> None:
+def test_a_study_can_be_cancelled_and_is_not_endless():
     token, seen = CancelToken(), []
 
     def progress(done: int, total: int) -> None:

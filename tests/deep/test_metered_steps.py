@@ -1,7 +1,5 @@
 """A training draws what it declared: toys that declare one noise and draw by another, or take more, are refused."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from dataclasses import replace
@@ -53,31 +51,31 @@ def mechanism(steps: Steps) -> PrivateStep:
 
 
 @pytest.fixture
-def no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_bit(monkeypatch):
     monkeypatch.setattr(ChaCha20Entropy, "words", lambda self, count: pytest.fail("a bit was drawn"))
 
 
-def test_noise_and_sampling_are_those_of_the_event_that_was_charged() -> None:
+def test_noise_and_sampling_are_those_of_the_event_that_was_charged():
     made = mechanism(charged().steps("DP-SGD logistic"))
     assert made.noise is not None
     assert made.noise.scale == 2.0 * 0.5
     assert made.sampler.threshold == int(10 / ROWS * 2**64)
 
 
-def test_a_trainer_that_takes_a_step_more_is_refused_before_a_bit(no_bit: None) -> None:
+def test_a_trainer_that_takes_a_step_more_is_refused_before_a_bit(no_bit):
     schedule = PLAN.schedule(ROWS)
     made = mechanism(charged().steps("DP-SGD logistic", schedule.steps))
     with pytest.raises(UndeclaredError, match="all 4 steps"):
         made.step(torch.zeros(ROWS, 3), torch.zeros(ROWS, dtype=torch.int64))
 
 
-def test_a_toy_that_adds_noise_without_taking_a_step_is_refused_before_a_bit(no_bit: None) -> None:
+def test_a_toy_that_adds_noise_without_taking_a_step_is_refused_before_a_bit(no_bit):
     made = mechanism(charged().steps("DP-SGD logistic"))
     with pytest.raises(UndeclaredError, match="once for each step"):
         made.noisy(torch.zeros(8))
 
 
-def test_a_step_has_noise_once() -> None:
+def test_a_step_has_noise_once():
     steps = charged().steps("DP-SGD logistic")
     noise = GaussianNoise(steps, 1.0)
     steps.take()
@@ -86,7 +84,7 @@ def test_a_step_has_noise_once() -> None:
         noise.add_to(np.zeros(3), np.empty(3))
 
 
-def test_a_toy_that_declares_much_noise_and_means_little_has_nothing_to_say_it_with() -> None:
+def test_a_toy_that_declares_much_noise_and_means_little_has_nothing_to_say_it_with():
     """A source of noise is made of steps and a clipping norm, and takes no multiplier, scale or stream."""
     steps = charged().steps("DP-SGD logistic")
     for given in ((0.01, ChaCha20Entropy()), (steps, 1.0, 0.01), (steps,)):
@@ -94,9 +92,7 @@ def test_a_toy_that_declares_much_noise_and_means_little_has_nothing_to_say_it_w
             GaussianNoise(*given)  # type: ignore[arg-type, call-arg]
 
 
-def test_a_trainer_that_asks_for_another_run_than_it_declared_is_refused(
-    no_bit: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trainer_that_asks_for_another_run_than_it_declared_is_refused(no_bit, monkeypatch):
     """The toy charges for twice the noise under another name, and asks for the plan's steps."""
     whole = Schedule.cost
 
@@ -136,5 +132,5 @@ def _makers() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(("name", "where"), MADE_IN.items())
-def test_released_noise_is_made_in_one_place(name: str, where: set[str]) -> None:
+def test_released_noise_is_made_in_one_place(name, where):
     assert _makers()[name] - {"privacy/accounting/event_text.py", "privacy/accounting/leaves.py"} == where

@@ -1,7 +1,5 @@
 """Membership inference on networks: one that remembers is found out, one trained with DP-SGD stays within its ε."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +56,6 @@ def people(seed: int, members: int = MEMBERS) -> People:
 
 
 def card(epochs: int, noise: float, lr: float, optimizer: str, members: int = MEMBERS) -> dict[str, Any]:
-    """What a card says of a training."""
     plan = {"network": "mlp", "delta": 1e-5, "batch": 50, "epochs": epochs, "lr": lr, "clip": 1.0}
     steps = epochs * -(-members // 50)
     return {
@@ -68,7 +65,7 @@ def card(epochs: int, noise: float, lr: float, optimizer: str, members: int = ME
     }
 
 
-def test_a_network_that_remembers_is_found_out() -> None:
+def test_a_network_that_remembers_is_found_out():
     given = people(1)
     stated = card(150, 1.0, 0.005, "adam")
 
@@ -85,7 +82,7 @@ def test_a_network_that_remembers_is_found_out() -> None:
     assert found.figures["epsilon_lower"] > 0.5, found.figures  # a claim of ε = 0.5 is refuted
 
 
-def test_with_dp_sgd_the_lower_bound_stays_below_its_epsilon() -> None:
+def test_with_dp_sgd_the_lower_bound_stays_below_its_epsilon():
     """Each bound is above the truth in at most 5 % of runs, and these attacks reach nothing near it."""
     given, stated = people(2), card(20, 1.0, 0.5, "sgd")
     plan = DpSgdPlan.from_plain({**stated["parameters"], "epsilon": 3.0, "accountant": "pld"})
@@ -101,7 +98,7 @@ def test_with_dp_sgd_the_lower_bound_stays_below_its_epsilon() -> None:
     assert found.main.low < found.allowed
 
 
-def test_training_again_is_repeatable_and_can_be_cancelled() -> None:
+def test_training_again_is_repeatable_and_can_be_cancelled():
     given, stated = people(3), card(2, 1.0, 0.5, "sgd")
     one, same, other = (trained_again(SHELL, stated, given.X, given.y, seed) for seed in (4, 4, 5))
     assert all((one.weights[name] == same.weights[name]).all() for name in one.weights)

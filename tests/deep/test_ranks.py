@@ -1,7 +1,5 @@
 """One training in several processes: the batches, sums and cost of one, rows that stay apart, and no process left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile
@@ -62,8 +60,7 @@ def plan(**changes: Any) -> DpSgdPlan:
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder for temporary files."""
+def temporary(tmp_path, monkeypatch):
     made = tmp_path / "temporary"
     made.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(made))
@@ -71,7 +68,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @given(st.integers(1, 10**6), st.integers(1, 256))
-def test_each_row_is_in_one_range(rows: int, processes: int) -> None:
+def test_each_row_is_in_one_range(rows, processes):
     parts = ranges(rows, processes)
     assert [part.start for part in parts] == [0, *(part.stop for part in parts[:-1])]
     assert (len(parts), parts[-1].stop) == (processes, rows)
@@ -80,7 +77,7 @@ def test_each_row_is_in_one_range(rows: int, processes: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.sampled_from([1.0, 0.1, 3e-5, 977.3]))
-def test_no_row_moves_the_sum_of_all_ranks_by_more_than_the_norm(seed: int, processes: int, clip: float) -> None:
+def test_no_row_moves_the_sum_of_all_ranks_by_more_than_the_norm(seed, processes, clip):
     """Sums that are as large as can be, so that adding them rounds as much as it can; compared as fractions."""
     generator, rows = np.random.default_rng(seed), 400
     bound = bound_of(clip, rows, processes)
@@ -94,9 +91,7 @@ def test_no_row_moves_the_sum_of_all_ranks_by_more_than_the_norm(seed: int, proc
     assert sum(d * d for d in exact) <= Fraction(clip) ** 2
 
 
-def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its_rows_alone(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its_rows_alone(temporary, monkeypatch):
     """Row i alone has a number in column i: the sum says who was drawn, and one engine sums these rows again.
 
     At a norm that only the engine in double precision serves, whose bound does not depend on the rows of a batch.
@@ -149,9 +144,7 @@ def make(inputs, classes):
 
 
 @pytest.mark.slow
-def test_frozen_weights_that_code_makes_anew_are_those_of_the_first_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frozen_weights_that_code_makes_anew_are_those_of_the_first_process(tmp_path, monkeypatch):
     name = written("drawn_anew", NETWORK, tmp_path, monkeypatch) + ":make"
     trust(name)
     known, asked = features(3), plan(network=name, batch=ROWS, clip=LEAST_SINGLE / 2)
@@ -171,7 +164,7 @@ def test_frozen_weights_that_code_makes_anew_are_those_of_the_first_process(
 
 
 @pytest.mark.parametrize("keys", [(b"one", b"one"), (b"one", b"two")])
-def test_a_program_without_the_key_is_no_rank(keys: tuple[bytes, bytes], tmp_path: Path) -> None:
+def test_a_program_without_the_key_is_no_rank(keys, tmp_path):
     told = [ranks._Rank(plan(), features(1), rank, "cpu", str(tmp_path / "ranks")) for rank in (0, 1)]
     with ThreadPoolExecutor(2) as pool:
         joined = [pool.submit(one.group, key) for one, key in zip(told, keys, strict=True)]
@@ -189,7 +182,7 @@ def released(ledger: Ledger, target: Path, hear: Any = ignore, **more: Any) -> N
 
 
 @pytest.mark.slow
-def test_a_killed_process_ends_the_run_which_stays_charged_and_goes_on(tmp_path: Path, temporary: Path) -> None:
+def test_a_killed_process_ends_the_run_which_stays_charged_and_goes_on(tmp_path, temporary):
     def kill(event: Event) -> None:
         if isinstance(event, Progress) and event.label == "training steps" and event.done == 9:
             (rank,) = worker_processes()
@@ -214,7 +207,7 @@ def test_a_killed_process_ends_the_run_which_stays_charged_and_goes_on(tmp_path:
     assert verify_release(tmp_path / "net") == []
 
 
-def test_the_forecast_of_memory_counts_every_process() -> None:
+def test_the_forecast_of_memory_counts_every_process():
     two, one = (network_preflight(plan(processes=n), features(1), 50_000) for n in (2, 1))
     assert two.libraries == 2 * one.libraries
     assert one.memory is not None
@@ -222,9 +215,7 @@ def test_the_forecast_of_memory_counts_every_process() -> None:
     assert one.memory < two.memory < 2 * one.memory
 
 
-def test_what_two_processes_cannot_do_is_refused_before_the_charge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_two_processes_cannot_do_is_refused_before_the_charge(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=r"a norm that follows a share of rows is trained in one process"):
         plan(target_unclipped_quantile=0.5)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:

@@ -1,7 +1,5 @@
 """``scatter-upright``: its public directions, and what it learns from MNIST at a small ε."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import sys
@@ -40,11 +38,11 @@ def pen_strokes() -> ModuleType:
     return module
 
 
-def test_the_file_is_the_one_that_released_models_were_trained_on() -> None:
+def test_the_file_is_the_one_that_released_models_were_trained_on():
     assert hashlib.sha256(STROKES.read_bytes()).hexdigest() == CHECKSUM
 
 
-def test_the_directions_are_apart_and_ship_with_the_program() -> None:
+def test_the_directions_are_apart_and_ship_with_the_program():
     centre, directions = public_directions()
     assert STROKES.is_relative_to(resources())
     assert centre.shape == (3969,)
@@ -54,7 +52,7 @@ def test_the_directions_are_apart_and_ship_with_the_program() -> None:
     assert float(angles.abs().max()) < 0.02  # 8 bits
 
 
-def test_what_the_layer_reads_has_a_mean_square_of_one_whatever_the_ink() -> None:
+def test_what_the_layer_reads_has_a_mean_square_of_one_whatever_the_ink():
     drawn = pen_strokes().drawings(3, seed=5).flatten(1)
     known = network("scatter-upright")
     made = known.prepared(drawn * 2 - 1)
@@ -65,7 +63,7 @@ def test_what_the_layer_reads_has_a_mean_square_of_one_whatever_the_ink() -> Non
     assert bool(torch.isfinite(blank).all())
 
 
-def test_a_moved_and_slanted_drawing_reads_nearly_as_before() -> None:
+def test_a_moved_and_slanted_drawing_reads_nearly_as_before():
     drawn = pen_strokes().drawings(40, seed=6)
     known = network("scatter-upright")
     here = known.prepared(drawn.flatten(1) * 2 - 1)
@@ -73,12 +71,12 @@ def test_a_moved_and_slanted_drawing_reads_nearly_as_before() -> None:
     assert float((here * there).mean(1).min()) > 0.9
 
 
-def test_the_engine_is_the_fast_one_for_tables() -> None:
+def test_the_engine_is_the_fast_one_for_tables():
     assert isinstance(engine_for(network("scatter-upright").build(784, 10), 0.1, 64), TableClippedSum)
 
 
 @pytest.mark.slow
-def test_the_file_holds_what_its_script_makes_of_other_drawings() -> None:
+def test_the_file_holds_what_its_script_makes_of_other_drawings():
     """A third of as many drawings, of another seed, span nearly the same space in front."""
     from workbench.deep.scattering import straightened
 
@@ -94,7 +92,7 @@ def test_the_file_holds_what_its_script_makes_of_other_drawings() -> None:
 
 
 @pytest.mark.slow
-def test_mnist_is_learned_at_a_small_epsilon(shared_data: Path) -> None:
+def test_mnist_is_learned_at_a_small_epsilon(shared_data):
     """12,000 images and ε = 2 teach what is stated for 60,000 and ε = .61 only nearly; chance would be 10 %."""
     data = images(shared_data / "mnist", "train", 12_000)
     held_out = images(shared_data / "mnist", "t10k", 2000)
@@ -128,7 +126,7 @@ def image() -> torch.Tensor:
     return torch.from_numpy(stripes.astype(np.float32))[None, None]
 
 
-def test_coefficients_are_those_of_kymatio() -> None:
+def test_coefficients_are_those_of_kymatio():
     found = scatter(image())[0]
     assert found.shape == (81, 7, 7)
     for place, value in GOLDEN.items():
@@ -137,7 +135,7 @@ def test_coefficients_are_those_of_kymatio() -> None:
         assert float(found[low:high].norm()) == pytest.approx(norm, rel=1e-4)
 
 
-def test_planes_are_transformed_one_by_one() -> None:
+def test_planes_are_transformed_one_by_one():
     both = torch.cat([image(), image().flip(3)], dim=1)
     together = scatter(both)[0]
     for plane in range(2):
@@ -156,23 +154,23 @@ def bar(slant: float, shift: tuple[int, int] = (0, 0)) -> torch.Tensor:
 
 @pytest.mark.parametrize("slant", [-0.5, 0.2, 0.5])
 @pytest.mark.parametrize("shift", [(0, 0), (3, -2)])
-def test_a_slanted_bar_anywhere_becomes_the_upright_one_in_the_middle(slant: float, shift: tuple[int, int]) -> None:
+def test_a_slanted_bar_anywhere_becomes_the_upright_one_in_the_middle(slant, shift):
     found = straightened(bar(slant, shift)[None])[0]
     assert float((found - bar(0.0)).abs().mean()) < 0.01
     assert float((bar(slant, shift) - bar(0.0)).abs().mean()) > 0.03
 
 
-def test_an_upright_image_in_the_middle_stays_and_one_without_ink_is_blank() -> None:
+def test_an_upright_image_in_the_middle_stays_and_one_without_ink_is_blank():
     images = torch.stack([bar(0.0), torch.zeros(28, 28)])
     torch.testing.assert_close(straightened(images), images, rtol=0, atol=1e-5)
 
 
-def test_slant_is_taken_out_up_to_a_limit() -> None:
+def test_slant_is_taken_out_up_to_a_limit():
     once = straightened(bar(MOST_SLANT + 0.3)[None])
     assert float((once[0] - bar(0.3)).abs().mean()) < 0.02
 
 
-def test_no_image_sees_another() -> None:
+def test_no_image_sees_another():
     images = torch.rand(5, 28, 28, generator=torch.Generator().manual_seed(1))
     together = straightened(images)
     for i in range(5):

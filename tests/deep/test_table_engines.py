@@ -1,7 +1,5 @@
 """Tables: rows that the engine takes out itself, and two classes, whose gradients have a closed form."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -51,7 +49,7 @@ def engine_of(network: nn.Module, clip: float, rule: str = "flat") -> TableEngin
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_rows_are_taken_out_of_a_table_and_weights_are_read_where_they_are(name: str) -> None:
+def test_rows_are_taken_out_of_a_table_and_weights_are_read_where_they_are(name):
     network, x, y = made(name)
     engine = engine_of(network, 0.8)
     rows = np.array([2, 3, 7, 12])
@@ -69,7 +67,7 @@ def test_rows_are_taken_out_of_a_table_and_weights_are_read_where_they_are(name:
 
 @pytest.mark.parametrize("name", ["two classes", "two classes, hidden"])
 @pytest.mark.parametrize("rule", CLIPPINGS)
-def test_squared_norms_of_two_classes_are_heard_as_they_are(name: str, rule: str) -> None:
+def test_squared_norms_of_two_classes_are_heard_as_they_are(name, rule):
     network, x, y = made(name)
     y[3] = -1
     heard: list[torch.Tensor] = []
@@ -88,7 +86,7 @@ def test_squared_norms_of_two_classes_are_heard_as_they_are(name: str, rule: str
         assert float(found[row]) == pytest.approx(square, rel=1e-4, abs=1e-12)
 
 
-def test_logits_far_apart_neither_overflow_nor_lose_their_rows() -> None:
+def test_logits_far_apart_neither_overflow_nor_lose_their_rows():
     network = nn.Sequential(nn.Linear(2, 2))
     x, y = torch.tensor([[1e4, 0.0], [-1e4, 0.0], [1e4, 0.0]]), torch.tensor([0, 1, 1])
     network[0].weight.data = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
@@ -102,7 +100,7 @@ def test_logits_far_apart_neither_overflow_nor_lose_their_rows() -> None:
 
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("wrong", [-2, -100, 3])
-def test_classes_that_are_none_are_refused(name: str, wrong: int) -> None:
+def test_classes_that_are_none_are_refused(name, wrong):
     """Of two classes the sign is looked up by the class: 3 would be 0, and −2 would be 1."""
     network, x, y = made(name)
     y[4] = wrong
@@ -111,7 +109,7 @@ def test_classes_that_are_none_are_refused(name: str, wrong: int) -> None:
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_a_bias_that_moves_in_memory_alone_is_read_where_it_is(name: str) -> None:
+def test_a_bias_that_moves_in_memory_alone_is_read_where_it_is(name):
     network, x, y = made(name)
     engine = engine_of(network, 0.8)
     before = engine(x, y).total.clone()

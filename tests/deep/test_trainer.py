@@ -1,7 +1,5 @@
 """A run from charge to last step: what it pays, when it stops, what it says."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -92,7 +90,7 @@ class Guarded:
         return self.inner.load()
 
 
-def test_the_charge_stands_before_a_row_is_read() -> None:
+def test_the_charge_stands_before_a_row_is_read():
     data = Guarded(easy(50))
 
     def charge(cost: Cost) -> None:
@@ -103,7 +101,7 @@ def test_the_charge_stands_before_a_row_is_read() -> None:
     assert data.read
 
 
-def test_a_refused_charge_reads_nothing() -> None:
+def test_a_refused_charge_reads_nothing():
     data = Guarded(easy(50))
 
     def refuse(cost: Cost) -> None:
@@ -115,14 +113,14 @@ def test_a_refused_charge_reads_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["logistic", "mlp"])
-def test_an_easy_table_is_learned_at_a_modest_epsilon(name: str) -> None:
+def test_an_easy_table_is_learned_at_a_modest_epsilon(name):
     data = easy(2000)
     run = quick(plan(network=name, noise=None, epsilon=2.0, batch=200, epochs=8), data, noise=Charged(free))
     assert TrainedModel.of(run).accuracy(easy(2000, seed=1)) > 0.93
     assert run.cost.epsilon <= 2
 
 
-def test_the_event_charged_is_what_was_run() -> None:
+def test_the_event_charged_is_what_was_run():
     costs: list[Cost] = []
     p = plan(batch=30, epochs=3)
     run = quick(p, charge=costs.append)
@@ -145,7 +143,7 @@ def step_of(schedule: Schedule, name: str, steps: Steps | None = None) -> Privat
     )
 
 
-def test_the_mechanism_has_the_numbers_of_its_event() -> None:
+def test_the_mechanism_has_the_numbers_of_its_event():
     schedule = plan(batch=30, clip=0.25, noise=3.0).schedule(1000)
     made = step_of(schedule, "logistic")
     assert made.sampler.threshold == int(30 / 1000 * 2**64)
@@ -156,7 +154,7 @@ def test_the_mechanism_has_the_numbers_of_its_event() -> None:
 
 
 @pytest.mark.parametrize("clip", [0.1, 10.0])
-def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip: float) -> None:
+def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip):
     """On empty rows the sum is zero, so batch·gradient is the noise; σ²C would be off by a factor of 10 here."""
     sigma = 1.5
     schedule = plan(noise=sigma, clip=clip, batch=50).schedule(100)
@@ -171,7 +169,7 @@ def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip: float)
     assert not low < (planted**2).sum() < high
 
 
-def test_the_noisy_sum_is_divided_by_the_public_batch_and_not_by_the_rows_drawn() -> None:
+def test_the_noisy_sum_is_divided_by_the_public_batch_and_not_by_the_rows_drawn():
     schedule = plan(noise=0.01, clip=1e6, batch=50).schedule(100)
     made = step_of(schedule, "logistic", Steps(schedule.event, SeededEntropy(5), _Silence()))
     inputs = torch.ones(100, 3)
@@ -190,7 +188,7 @@ class _Silence:
         return np.zeros(count, dtype=np.uint64)
 
 
-def test_empty_batches_are_steps_with_noise_only() -> None:
+def test_empty_batches_are_steps_with_noise_only():
     seen: list[Event] = []
     run = quick(plan(batch=1, epochs=1), easy(100), emit=seen.append)
     assert run.steps == 100
@@ -199,7 +197,7 @@ def test_empty_batches_are_steps_with_noise_only() -> None:
     assert all(math.isfinite(e.value) for e in seen if isinstance(e, Metric))
 
 
-def test_a_cap_ends_the_run_before_the_step_that_would_pass_it() -> None:
+def test_a_cap_ends_the_run_before_the_step_that_would_pass_it():
     costs: list[Cost] = []
     run = quick(plan(noise=4.0, epsilon=1.2, epochs=100, batch=20), charge=costs.append)
     assert run.stopped == "cap"
@@ -209,12 +207,12 @@ def test_a_cap_ends_the_run_before_the_step_that_would_pass_it() -> None:
     assert max(r.epsilon for r in run.records) <= 1.2
 
 
-def test_a_cap_below_one_step_is_refused_before_the_charge() -> None:
+def test_a_cap_below_one_step_is_refused_before_the_charge():
     with pytest.raises(BudgetRefusedError, match="first step alone"):
         quick(plan(noise=0.5, epsilon=0.01), charge=lambda cost: pytest.fail("charged"))
 
 
-def test_epsilon_alone_finds_the_noise_that_fits_all_epochs() -> None:
+def test_epsilon_alone_finds_the_noise_that_fits_all_epochs():
     schedule = plan(noise=None, epsilon=1.5).schedule(200)
     assert schedule.steps == schedule.steps_asked
     assert schedule.loss().epsilon <= 1.5
@@ -222,7 +220,7 @@ def test_epsilon_alone_finds_the_noise_that_fits_all_epochs() -> None:
     assert schedule.loss().epsilon > 1.49
 
 
-def test_a_clock_ends_the_run_and_settles_to_its_steps() -> None:
+def test_a_clock_ends_the_run_and_settles_to_its_steps():
     settled: list[Cost] = []
     ticks = itertools.count()
     run = quick(plan(seconds=5.0), settle=settled.append, clock=lambda: float(next(ticks)))
@@ -234,11 +232,11 @@ def test_a_clock_ends_the_run_and_settles_to_its_steps() -> None:
     assert run.records[-1].step == run.steps
 
 
-def test_a_full_run_is_not_settled() -> None:
+def test_a_full_run_is_not_settled():
     quick(plan(), settle=lambda cost: pytest.fail("settled"))
 
 
-def test_a_cancelled_run_stays_charged() -> None:
+def test_a_cancelled_run_stays_charged():
     token = CancelToken()
 
     def stop_at_third(event: Event) -> None:
@@ -249,7 +247,7 @@ def test_a_cancelled_run_stays_charged() -> None:
         quick(plan(), settle=lambda cost: pytest.fail("settled"), emit=stop_at_third, cancel=token)
 
 
-def test_a_fault_settles_to_the_steps_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_settles_to_the_steps_begun(monkeypatch):
     settled: list[Cost] = []
     calls = itertools.count(1)
     whole = PrivateStep.step
@@ -268,7 +266,7 @@ def test_a_fault_settles_to_the_steps_begun(monkeypatch: pytest.MonkeyPatch) -> 
     assert cost.event.steps == 4
 
 
-def test_a_bad_value_found_after_the_charge_costs_nothing() -> None:
+def test_a_bad_value_found_after_the_charge_costs_nothing():
     settled: list[Cost] = []
     data = ArrayData(FEATURES, [[0, 0, math.inf]] * 100, [0] * 100)
     with pytest.raises(InputError, match="column x2"):
@@ -276,13 +274,13 @@ def test_a_bad_value_found_after_the_charge_costs_nothing() -> None:
     assert [(c.epsilon, c.delta) for c in settled] == [(0, 0)]
 
 
-def test_the_steps_do_not_depend_on_the_data() -> None:
+def test_the_steps_do_not_depend_on_the_data():
     ones = ArrayData(FEATURES, np.full((100, 3), 3.0), np.ones(100, dtype=int))
     empty = ArrayData(FEATURES, np.zeros((100, 3)), np.full(100, -1))
     assert quick(plan(), ones).steps == quick(plan(), empty).steps == quick(plan()).steps
 
 
-def test_the_physical_batch_changes_nothing_but_memory() -> None:
+def test_the_physical_batch_changes_nothing_but_memory():
     one, other = quick(plan(physical_batch=3)), quick(plan(physical_batch=1000))
     for name in one.weights:
         # More rows in one sum are clipped a little lower, by what its rounding needs (2e-5 of C here).
@@ -291,7 +289,7 @@ def test_the_physical_batch_changes_nothing_but_memory() -> None:
     assert few.backward < many.backward
 
 
-def test_two_released_runs_differ_and_two_seeded_ones_do_not() -> None:
+def test_two_released_runs_differ_and_two_seeded_ones_do_not():
     again = [quick(plan()).weights["0.weight"] for _ in range(2)]
     assert np.array_equal(again[0], again[1])
     released = [train(plan(), easy(100), Charged(free)) for _ in range(2)]
@@ -299,11 +297,7 @@ def test_two_released_runs_differ_and_two_seeded_ones_do_not() -> None:
     assert not np.array_equal(released[0].weights["0.weight"], released[1].weights["0.weight"])
 
 
-def test_a_study_makes_a_run_that_cannot_be_released() -> None:
-    assert not quick(plan()).releasable
-
-
-def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics() -> None:
+def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics():
     seen: list[Event] = []
     run = quick(plan(epsilon=50.0), emit=seen.append)
     budgets = [e for e in seen if isinstance(e, Budget)]
@@ -321,7 +315,7 @@ def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics() -> None:
     assert samples[-1].predicted == samples[-1].before + run.corrected_peak_bytes
 
 
-def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:
+def test_the_records_rise_to_the_cost_of_the_run_and_are_few():
     run = quick(plan(batch=1, epochs=5), easy(100))
     epsilons = [r.epsilon for r in run.records]
     assert epsilons == sorted(epsilons)
@@ -331,7 +325,7 @@ def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:
     assert run.records[-1].epoch == pytest.approx(5)
 
 
-def test_several_rows_of_a_person_multiply_the_cost() -> None:
+def test_several_rows_of_a_person_multiply_the_cost():
     one, three = plan().schedule(100), plan().schedule(100, rows_per_person=3)
     assert three.cost().epsilon == 3 * one.cost().epsilon
     assert three.cost().delta > 3 * one.cost().delta
@@ -343,11 +337,11 @@ def test_several_rows_of_a_person_multiply_the_cost() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"optimizer": "adam", "lr": 0.05}, {"momentum": 0.9, "lr": 0.2}])
-def test_other_optimisers_are_post_processing_at_the_same_cost(changes: dict[str, Any]) -> None:
+def test_other_optimisers_are_post_processing_at_the_same_cost(changes):
     assert quick(plan(**changes)).cost == quick(plan()).cost
 
 
-def test_a_missing_gpu_is_announced_and_an_explicit_one_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_announced_and_an_explicit_one_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     seen: list[Event] = []
     assert quick(plan(device="auto"), emit=seen.append).device == "cpu"
@@ -356,7 +350,7 @@ def test_a_missing_gpu_is_announced_and_an_explicit_one_refused(monkeypatch: pyt
         quick(plan(device="cuda"), charge=lambda cost: pytest.fail("charged"))
 
 
-def test_it_trains_in_one_thread_and_the_number_is_put_back() -> None:
+def test_it_trains_in_one_thread_and_the_number_is_put_back():
     before, seen = torch.get_num_threads(), set()
     torch.set_num_threads(3)
     try:
@@ -366,7 +360,7 @@ def test_it_trains_in_one_thread_and_the_number_is_put_back() -> None:
         torch.set_num_threads(before)
 
 
-def test_contradictory_plans_are_refused() -> None:
+def test_contradictory_plans_are_refused():
     with pytest.raises(ParameterError, match="neither noise nor epsilon"):
         plan(noise=None)
     with pytest.raises(ParameterError, match="momentum"):
@@ -375,7 +369,7 @@ def test_contradictory_plans_are_refused() -> None:
         plan(batch=101).schedule(100)
 
 
-def test_plans_of_former_versions_mean_plain_steps() -> None:
+def test_plans_of_former_versions_mean_plain_steps():
     """They said how a GPU was to compute."""
     stated = plan().to_plain()
     former = {**stated, "gpu_steps": "replayed", "precision": "bf16"}
@@ -385,6 +379,6 @@ def test_plans_of_former_versions_mean_plain_steps() -> None:
         DpSgdPlan.from_plain({**stated, "precision": "half"})
 
 
-def test_no_steps_cost_nothing() -> None:
+def test_no_steps_cost_nothing():
     schedule: Schedule = plan().schedule(100)
     assert (schedule.cost(0).epsilon, schedule.cost(0).delta) == (0, 0)

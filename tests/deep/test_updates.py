@@ -1,7 +1,5 @@
 """Steps of the parameters are those of torch.optim, on one flat vector, and go on from a kept state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -43,7 +41,7 @@ def gradients(count: int) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_an_update_is_that_of_torch(name: str) -> None:
+def test_an_update_is_that_of_torch(name):
     made, reference = REFERENCES[name]
     ours, theirs = torch.linspace(-1, 1, 20), torch.nn.Parameter(torch.linspace(-1, 1, 20))
     update, optimizer = made(), reference([theirs])
@@ -55,13 +53,13 @@ def test_an_update_is_that_of_torch(name: str) -> None:
 
 
 @pytest.mark.parametrize("length", [2, 11])
-def test_a_gradient_of_another_length_is_refused(length: int) -> None:
+def test_a_gradient_of_another_length_is_refused(length):
     with pytest.raises(ValueError, match="another length"):
         Sgd(0.1)(torch.zeros(10), torch.zeros(length))
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_a_restored_update_goes_on_as_if_nothing_had_happened(name: str) -> None:
+def test_a_restored_update_goes_on_as_if_nothing_had_happened(name):
     made, _ = REFERENCES[name]
     whole, parts = torch.zeros(20), torch.zeros(20)
     one, first, second = made(), made(), made()
@@ -77,7 +75,7 @@ def test_a_restored_update_goes_on_as_if_nothing_had_happened(name: str) -> None
     assert torch.equal(whole, parts)
 
 
-def test_flattened_parameters_move_with_their_vector() -> None:
+def test_flattened_parameters_move_with_their_vector():
     module = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
     before = torch.cat([p.detach().flatten() for p in module.parameters()])
     flat = flattened(module)
@@ -109,7 +107,7 @@ def batch(rows: int = 40) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA out of memory")])
-def test_the_chunk_is_halved_until_it_fits_and_the_sum_is_the_same(error: BaseException) -> None:
+def test_the_chunk_is_halved_until_it_fits_and_the_sum_is_the_same(error):
     seen: list[Event] = []
     engine = HalvingClippedSum(lambda rows: Small(rows, 8, error), 128, seen.append)
     x, y = batch()
@@ -124,13 +122,13 @@ def test_the_chunk_is_halved_until_it_fits_and_the_sum_is_the_same(error: BaseEx
     assert len(seen) == 3, "it stays at what fitted"
 
 
-def test_where_one_row_is_too_many_the_error_remains() -> None:
+def test_where_one_row_is_too_many_the_error_remains():
     engine = HalvingClippedSum(lambda rows: Small(rows, 0, MemoryError()), 4, lambda event: None)
     with pytest.raises(MemoryError):
         engine(*batch())
 
 
-def test_other_errors_are_not_taken_for_a_shortage() -> None:
+def test_other_errors_are_not_taken_for_a_shortage():
     seen: list[Event] = []
     engine = HalvingClippedSum(lambda rows: Small(rows, 0, RuntimeError("shapes differ")), 4, seen.append)
     with pytest.raises(RuntimeError, match="shapes differ"):
@@ -138,7 +136,7 @@ def test_other_errors_are_not_taken_for_a_shortage() -> None:
     assert not seen
 
 
-def test_an_impossible_physical_batch_is_refused() -> None:
+def test_an_impossible_physical_batch_is_refused():
     with pytest.raises(ParameterError):
         HalvingClippedSum(lambda rows: Small(rows, 1, MemoryError()), 0, lambda event: None)
 
@@ -172,7 +170,7 @@ def without_a_probe(
     return forecast
 
 
-def test_the_probe_changes_neither_result_nor_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_changes_neither_result_nor_cost(monkeypatch):
     torch.manual_seed(7)
     probed, _ = run()
     after = torch.rand(3)
@@ -186,7 +184,7 @@ def test_the_probe_changes_neither_result_nor_cost(monkeypatch: pytest.MonkeyPat
         np.testing.assert_array_equal(weights, probed.weights[name])
 
 
-def test_no_row_is_read_before_the_charge_and_the_probe_is_over_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_row_is_read_before_the_charge_and_the_probe_is_over_by_then(monkeypatch):
     order: list[str] = []
 
     class Watched(ArrayData):
@@ -206,7 +204,7 @@ def test_no_row_is_read_before_the_charge_and_the_probe_is_over_by_then(monkeypa
     assert order == ["probe", "charge", "rows"]
 
 
-def test_the_first_step_is_told_beside_the_prediction_and_every_phase_is_measured() -> None:
+def test_the_first_step_is_told_beside_the_prediction_and_every_phase_is_measured():
     training, seen = run()
     samples = [e for e in seen if isinstance(e, Memory)]
     assert samples[0].phase == "model"
@@ -222,7 +220,7 @@ def test_the_first_step_is_told_beside_the_prediction_and_every_phase_is_measure
     assert {e.phase for e in samples} <= set(PHASES)
 
 
-def test_a_chunk_that_would_not_fit_is_made_smaller_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chunk_that_would_not_fit_is_made_smaller_before_the_charge(monkeypatch):
     class Large(MemoryForecast):
         """A step on made-up rows took 1 GB, and half of it is there."""
 
@@ -257,9 +255,7 @@ def _fields(forecast: MemoryForecast) -> dict[str, int]:
     return {name: getattr(forecast, name) for name in MemoryForecast.__dataclass_fields__}
 
 
-def test_a_step_for_which_there_is_no_memory_at_all_is_refused_before_the_charge(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_step_for_which_there_is_no_memory_at_all_is_refused_before_the_charge(monkeypatch):
     def none(*given: Any) -> MemoryForecast:
         raise MemoryError
 
@@ -268,7 +264,7 @@ def test_a_step_for_which_there_is_no_memory_at_all_is_refused_before_the_charge
         run(charge=lambda cost: pytest.fail("charged"))
 
 
-def test_memory_that_suffices_for_no_row_ends_the_run_once_halving_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_suffices_for_no_row_ends_the_run_once_halving_is_over(monkeypatch):
     settled: list[Cost] = []
     charged: list[Cost] = []
     seen: list[Event] = []
@@ -294,7 +290,7 @@ def test_memory_that_suffices_for_no_row_ends_the_run_once_halving_is_over(monke
     assert [e.text for e in seen if isinstance(e, Notice)][-1].startswith("memory was short: 1 row at once")
 
 
-def test_after_the_first_step_the_forecast_is_what_is_in_use_and_what_comes_later() -> None:
+def test_after_the_first_step_the_forecast_is_what_is_in_use_and_what_comes_later():
     forecast = MemoryForecast(beside=100, model=10, reading=50, data=40, batch=5, backward=20, step=7)
     after = forecast.after_first_step(now=120, to_come=30)
     assert after.between_steps + after.in_a_step == 150
@@ -304,7 +300,7 @@ def test_after_the_first_step_the_forecast_is_what_is_in_use_and_what_comes_late
     assert measured.phases() == {"model": 200, "batch": 156, "backward": 210, "step": 210}
 
 
-def test_a_phase_is_measured_by_itself_and_a_batch_at_its_first_step() -> None:
+def test_a_phase_is_measured_by_itself_and_a_batch_at_its_first_step():
     watch = MemoryWatch("cpu")
     watch.enter("batch")
     watch.enter("backward")

@@ -1,7 +1,5 @@
 """What the pages of central releases (synthetic rows, statistics) must all do, and how their widgets are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Studies with made-up figures, models in the ledger, and what is seen and clicked on the Compare page."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -25,7 +25,7 @@ from hands import Hands, choose_model, go_to, show, when_asked
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from workbench import learners
@@ -42,6 +42,7 @@ from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
 from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.dialogs import Question
 from workbench.jobs.runner import Mailbox
 from workbench.release import path as export
 from workbench.release.ledger import file as ledger_file
@@ -232,8 +233,6 @@ def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
 
 @pytest.fixture
 def idle(qtbot: QtBot) -> Callable[[MainWindow], None]:
-    """Wait until no job runs."""
-
     def idle(window: MainWindow) -> None:
         qtbot.waitUntil(lambda: not window.jobs.running)
 
@@ -312,8 +311,8 @@ def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
     told: list[str] = []
 
     def answer(name: str) -> list[str]:
-        def click(box: QMessageBox) -> None:
-            told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
+        def click(box: Question) -> None:
+            told.append(f"{box.text()}\n{box.words()}".replace("\u00a0", " "))
             qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
 
         when_asked(click)
@@ -367,13 +366,13 @@ def releasing(
     target.parent.mkdir()
     at_release(target)
     with ExitStack() as turn:
-        its_turn, publish = threading.Event(), export.publish_table
+        its_turn, publish = threading.Event(), export.publish_draw
 
         def wait_and_publish(*given: Any) -> None:
             its_turn.wait()
             publish(*given)
 
-        monkeypatch.setattr(export, "publish_table", wait_and_publish)
+        monkeypatch.setattr(export, "publish_draw", wait_and_publish)
         turn.callback(its_turn.set)
         answer("yes")
         press(people, "release_now")

@@ -1,7 +1,5 @@
 """Whether everything that is shown is shown whole: no clipped text, nothing outside its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, QRect, Qt

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QScrollArea,
     QTableView,
     QWidget,
@@ -25,6 +24,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.widgets.dialogs import Question
 
 LEFT, NO_KEY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -126,11 +126,9 @@ class Hands:
         self.window, self.qtbot, self.clicks = window, qtbot, 0
 
     def idle(self) -> None:
-        """Wait until no job runs."""
         self.qtbot.waitUntil(lambda: not self.window.jobs.running)
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for what must come."""
         self.qtbot.waitUntil(condition)
 
     # -- what is seen ---------------------------------------------------------------------------------------------
@@ -153,7 +151,6 @@ class Hands:
         return widget.accessibleName() if "…" in widget.text() else widget.text()
 
     def table(self, name: str) -> QTableView:
-        """Return a visible table."""
         found = self.see(name)
         assert isinstance(found, QTableView)
         return found
@@ -167,7 +164,6 @@ class Hands:
         return model.index(names.index(attribute), heads.index(heading))
 
     def cell(self, table: str, attribute: str, heading: str) -> str:
-        """Return what a cell says."""
         return str(self.index(table, attribute, heading).data())
 
     # -- the mouse ------------------------------------------------------------------------------------------------
@@ -225,7 +221,6 @@ class Hands:
         assert self.heading(column).startswith("●")
 
     def heading(self, column: int) -> str:
-        """Return a heading of the decision screen."""
         return str(self.table("decide_table").model().headerData(column, Qt.Orientation.Horizontal))
 
     def _way(self, words: str) -> int:
@@ -262,7 +257,6 @@ class Hands:
 
     @property
     def focus(self) -> QWidget:
-        """What has the focus."""
         if QApplication.activeWindow() is None:
             self.until(self._active)
         found = QApplication.focusWidget()
@@ -276,7 +270,6 @@ class Hands:
         QApplication.processEvents()  # Qt commits the editor of a cell when it comes back to its event loop
 
     def keys(self, text: str) -> None:
-        """Type a text, wherever the focus is."""
         self.qtbot.keyClicks(self.focus, text)
 
     def type_into(self, name: str, text: str) -> None:
@@ -334,8 +327,8 @@ class Hands:
         told: list[str] = []
 
         def respond(box: QWidget) -> None:
-            assert isinstance(box, QMessageBox)
-            told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
+            assert isinstance(box, Question)
+            told.append(f"{box.text()}\n{box.words()}".replace("\u00a0", " "))
             if by_keys:
                 self.tab_to(f"confirm_{name}")
                 self.key(Qt.Key.Key_Space)
@@ -376,7 +369,7 @@ def when_asked(respond: Callable[[Any], object]) -> None:
 
     def look() -> None:
         box = QApplication.activeModalWidget()
-        if asked.isActive() and isinstance(box, QMessageBox) and box.isVisible():
+        if asked.isActive() and isinstance(box, Question) and box.isVisible():
             asked.stop()  # what answers it may ask the next one
             if respond(box) is False:
                 asked.start()

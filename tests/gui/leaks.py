@@ -4,8 +4,6 @@ Only births are recorded, as file and line of the program or of a test; what is 
 then named by the place of its birth. A recorded birth costs microseconds, the look at the end about a millisecond.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the tests of mishaps share: what stands in the ledger and on the disk, what was said, slow work."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import threading
@@ -73,11 +71,9 @@ class Standstill:
         self._free.set()
 
     def stop(self) -> None:
-        """Let the jobs stand still again."""
         self._free.clear()
 
     def on_event(self, event: Event) -> None:
-        """Take note of what a job says."""
         if self._until(event):
             self._free.clear()
 

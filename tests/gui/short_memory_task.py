@@ -1,7 +1,5 @@
 """Trainings in a process of their own: one lacks memory for many rows at once, one needs more for every step."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A survey of 60 mixed columns about people of whom none exists, and what its data dictionary declares."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from functools import cache
@@ -61,7 +59,6 @@ def survey_text(rows: int) -> str:
 
 
 def write_survey(path: Path, rows: int = 200) -> Path:
-    """Write the table."""
     path.write_text(survey_text(rows), "utf-8")
     return path
 

@@ -1,10 +1,7 @@
 """A version that was recognised by its rows is told and may be denied; an account is given a public name."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
-from pathlib import Path
 
 from hands import show
 from PySide6.QtCore import Qt
@@ -38,7 +35,7 @@ def charge(table: Table) -> str:
     return dataset
 
 
-def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtbot, answer) -> None:
+def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtbot, answer):
     """The sample is open; what was released before differs from it in one cell."""
     with Ledger.open() as book:  # the account that opening made is of nobody once the steward has parted them
         mine = book.find(book.identify(people.session.opened.table)).account
@@ -55,7 +52,7 @@ def test_a_version_is_told_shares_the_budget_and_may_be_denied(people, idle, qtb
 
 def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
     people, at_release, idle, qtbot, answer, monkeypatch
-) -> None:
+):
     import dataclasses
 
     opened = people.session.opened
@@ -80,9 +77,7 @@ def test_a_later_table_is_taken_as_a_version_until_the_steward_says_otherwise(
         assert book.verify() == []
 
 
-def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(
-    people, at_release, idle, qtbot, answer, monkeypatch
-) -> None:
+def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, at_release, idle, qtbot, answer, monkeypatch):
     import dataclasses
 
     opened = people.session.opened
@@ -128,9 +123,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(
         assert len(list(book.entries("separate"))) == 1
 
 
-def test_the_public_name_is_typed_given_and_told_on_the_certificate(
-    people, visit, idle, qtbot, answer, tmp_path: Path
-) -> None:
+def test_the_public_name_is_typed_given_and_told_on_the_certificate(people, visit, idle, qtbot, answer, tmp_path):
     charge(people.session.opened.table)
     with Ledger.open() as book:
         book.set_cap(book.find(book.identify(people.session.opened.table)).account, Decimal(9))
@@ -162,7 +155,7 @@ def test_the_public_name_is_typed_given_and_told_on_the_certificate(
     assert "people 2026" in people.findChild(QWidget, "ledger_releases").model().index(0, 1).data()
 
 
-def test_a_table_of_a_named_account_takes_its_name_into_the_plan(people, at_release, qtbot) -> None:
+def test_a_table_of_a_named_account_takes_its_name_into_the_plan(people, at_release, qtbot):
     with Ledger.open() as book:
         book.set_name(book.identify(people.session.opened.table), "people 2026")
     read_account(people.session, people.jobs)

@@ -1,9 +1,6 @@
 """The Attack page: an attack on a release of the open table, beside a guess, other people and what ε allows."""
 
-from __future__ import annotations
-
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -43,7 +40,7 @@ mechanism = "grr"
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory):
     """A release of half of the people, and the others in a file of their own."""
     folder = tmp_path_factory.mktemp("attack")
     frame = sample_table("people").frame.select("age", "income", "label")

@@ -1,7 +1,5 @@
 """A file that is refused shows the place, and loads once it is mended; what is copied says that it is private."""
 
-from __future__ import annotations
-
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QPointF, Qt, QUrl
@@ -223,7 +221,6 @@ CSV = "age,town\n" + "\n".join(f"{20 + i % 9},{'AB'[i % 2]}" for i in range(30))
 
 @pytest.fixture
 def file(tmp_path):
-    """A small table."""
     path = tmp_path / "town & co.csv"
     path.write_text(CSV, "utf-8")
     return path
@@ -239,7 +236,6 @@ def recents(window, idle, file, tmp_path):
 
 
 def held(*paths: str, text: str = "") -> QMimeData:
-    """Return what is dragged."""
     data = QMimeData()
     if paths:
         data.setUrls([QUrl.fromLocalFile(p) for p in paths])
@@ -266,7 +262,6 @@ def welcome(window: MainWindow, data: QMimeData) -> bool:
 
 
 def drop(window: MainWindow, data: QMimeData) -> None:
-    """Let go of it."""
     event = QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, data, LEFT, NONE)
     QApplication.sendEvent(window, event)
 

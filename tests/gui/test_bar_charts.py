@@ -1,8 +1,5 @@
 """What the charts of bars share: the tooltip of the bar under the pointer, and the ends below the bars."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
@@ -19,19 +16,19 @@ from workbench.gui.style.stylesheet import stylesheet
 from workbench.gui.widgets.chart import SCALE, in_short
 from workbench.jobs import network
 from workbench.params import InputError
-from workbench.render.palette import DARK, LIGHT, Theme
+from workbench.render.palette import DARK, LIGHT
 from workbench.signals.events import Budget, Cancelled
 
 BARS = [Bin("0 – 9", 3), Bin("10 – 19", 1), Bin("20 – 29", 0), Bin("30 – 39", 6)]
 
 
 @pytest.fixture
-def session() -> Session:
+def session():
     return Session()
 
 
 @pytest.fixture
-def histogram(session, qtbot) -> Histogram:
+def histogram(session, qtbot):
     made = Histogram(session)
     qtbot.addWidget(made)
     made.resize(200, 110)
@@ -203,12 +200,12 @@ def test_a_paused_run_has_one_epsilon_for_its_last_step(qtbot):
 
 
 @pytest.fixture(params=[LIGHT, DARK], ids=["light", "dark"])
-def theme(request) -> Theme:
+def theme(request):
     return request.param
 
 
 @pytest.fixture
-def sliders(qtbot, theme) -> Iterator[tuple[QSlider, QSlider]]:
+def sliders(qtbot, theme):
     """Two sliders at their middles, the second one with the keyboard."""
     around = QWidget()
     around.setStyleSheet(stylesheet(theme))

@@ -37,9 +37,10 @@ def test_the_published_run_costs_the_golden_figures(page, qtbot):
     assert text_of(page, "fact_rdp") == "ε = 0.8726"
     assert text_of(page, "fact_pld").startswith("ε = 0.61")
     assert text_of(page, "fact_steps") == "14,070"
-    for axis, chart in page.charts.items():
-        assert set(chart.curves) == ({"rdp", "rdp-classic"} if axis == "order" else {"pld", "rdp", "rdp-classic"}), axis
-    heat = page.heat.shown
+    for axis, curves in page.curves.items():
+        assert set(curves) == ({"rdp", "rdp-classic"} if axis == "order" else {"pld", "rdp", "rdp-classic"}), axis
+        assert "rdp-classic from " in page.charts[axis].accessibleName()
+    heat = page._quick.heat
     assert heat.epsilons[0][-1] == max(max(line) for line in heat.epsilons)
 
 
@@ -76,7 +77,7 @@ def test_a_drag_stays_live(page, qtbot, qapp):
     took.sort()
     assert took[len(took) // 2] < 0.05
     settled(page, qtbot)
-    assert page.charts["sigma"].curves["rdp"].x
+    assert page.curves["sigma"]["rdp"].x
 
 
 def test_the_values_go_to_train(page, window, finish, press, idle, qtbot):

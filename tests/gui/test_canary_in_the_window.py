@@ -1,7 +1,5 @@
 """A canary in one cell, through the window: opened, edited, kept, released, refused, crashed; it is written nowhere."""
 
-from __future__ import annotations
-
 import os
 from decimal import Decimal
 from pathlib import Path

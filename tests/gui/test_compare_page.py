@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QLineEdit, QPushBu
 
 from workbench.deep.plan import DpSgdPlan
 from workbench.release.certificate import checksum
-from workbench.studies.grid.runs_file import FIGURES, header, row_of
+from workbench.studies.grid.files import FIGURES, header, row_of
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

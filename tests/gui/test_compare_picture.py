@@ -1,7 +1,5 @@
 """What is done with the lines and the picture of the Compare page: points taken, copies, files, room for all of it."""
 
-from __future__ import annotations
-
 import csv
 import stat
 from decimal import Decimal

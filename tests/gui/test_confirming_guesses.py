@@ -1,7 +1,5 @@
 """What was guessed from the rows is marked on Data, refused on Release and Train, and confirmed there by one click."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
@@ -26,7 +24,7 @@ ROWS = [f"p{i},{20 + i % 50},{i % 9},{'ab'[i % 2]}" for i in range(120)]
 
 
 @pytest.fixture
-def hands(window, qtbot, tmp_path) -> Hands:
+def hands(window, qtbot, tmp_path):
     """A window with a dropped file, whose bounds and values are declared and whose guesses are not confirmed."""
     source = tmp_path / "people.csv"
     source.write_text("\n".join(["person_id,age,visits,town", *ROWS]) + "\n", "utf-8")

@@ -1,7 +1,5 @@
 """Utility draws the figures of a sample-and-aggregate model against the number of its blocks."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
@@ -162,10 +160,3 @@ def test_escape_stops_the_study(iris, press, idle, qtbot, standstill):
     idle(iris)
     assert not any(run.kind == "why" for run in iris.session.runs)
     assert "spends none" in text_of(iris, "why_empty")
-
-
-def test_without_a_table_the_button_leads_to_it(window, press):
-    press(window, "tab_why")
-    assert "Open a table" in text_of(window, "why_empty")
-    press(window, "why_run")
-    assert window.page.objectName() == "page_data"

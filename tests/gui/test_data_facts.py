@@ -1,7 +1,5 @@
 """Facts beside bounds: missing values, the order of dates, unlisted values, steps, and facts about the whole table."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -246,7 +244,6 @@ def editing(window, tmp_path, idle, press):
 
 
 def text(window) -> QPlainTextEdit:
-    """Return the field of lines."""
     field = window.findChild(QPlainTextEdit, "domain_text")
     assert field.isVisible()
     return field

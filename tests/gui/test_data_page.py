@@ -1,7 +1,5 @@
 """The Data page: a sample by a click, a file by a drop, public facts by keys, each edit undone and redone."""
 
-from __future__ import annotations
-
 import pytest
 from hands import drop_on, go_to
 from PySide6.QtCore import Qt

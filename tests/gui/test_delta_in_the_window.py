@@ -1,7 +1,5 @@
 """δ stands beside ε: in the gauge, before a training, in its refusal, in the form of the cap and on the Ledger page."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

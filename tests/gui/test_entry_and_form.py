@@ -1,7 +1,5 @@
 """The entry of ε, the derived form, and the explanation of ε."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 

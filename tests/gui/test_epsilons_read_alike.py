@@ -1,7 +1,5 @@
 """One ε reads the same on every page: what is paid is never shown as less, what limits never as more."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

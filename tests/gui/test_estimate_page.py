@@ -1,7 +1,5 @@
 """The Estimate page: a released file and its certificate in; figures with intervals, and the rows, out."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -53,7 +51,7 @@ domain = ["setosa", "versicolor", "virginica"]
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory):
     """A release of iris, charged to a ledger of its own."""
     folder = tmp_path_factory.mktemp("release")
     plan, out, ledger = (folder / name for name in ("plan.toml", "iris.csv", "ledger.sqlite"))
@@ -63,7 +61,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def release(original: Path, tmp_path: Path) -> Path:
+def release(original, tmp_path):
     """A copy of the released file and its certificate, alone in a folder."""
     (tmp_path / "got").mkdir()
     for path in (original, certificate_of(original)):
@@ -96,7 +94,6 @@ def lines(window, name: str) -> list[list[str]]:
 
 
 def choose(window, qtbot, name: str, text: str) -> None:
-    """Choose from a list with the keys."""
     box = window.findChild(QComboBox, name)
     box.setFocus()
     qtbot.keyClicks(box, text)

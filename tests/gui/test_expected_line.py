@@ -1,7 +1,5 @@
 """The expected accuracy on the Train page: asked for by a click, simulated without a private row, and never charged."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from dataclasses import replace

@@ -177,7 +177,7 @@ def test_a_key_and_the_menu_explain_the_plan_from_anywhere(people, qtbot):
 
 
 def test_help_says_what_each_page_is_for_and_leaves_by_escape(people, qtbot):
-    assert sorted(page.name for page in PAGES) == sorted(people.page_names())
+    assert sorted(page.name for page in PAGES) == sorted(people.rail.pages)
     for page in PAGES:
         people.show_page(page.name)
         people.rail.buttons[page.room].setFocus()

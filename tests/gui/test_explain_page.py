@@ -1,7 +1,5 @@
 """The page What ε means follows the ε that was asked about anywhere, and its own fields."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -60,7 +60,7 @@ def test_other_lines_are_filtered_and_sorted_as_the_former_ones_were(colours, qt
 
 
 def test_every_table_of_the_window_answers_to_the_key(people):
-    names = [name for name in people.page_names() if people.show_page(name) or True]
+    names = [name for name in list(people.rail.pages) if people.show_page(name) or True]
     tables = [table for table in people.findChildren(TableView) if table.objectName()]
     assert len(names) > 15
     assert len(tables) > 12

@@ -30,7 +30,6 @@ def towns(window, tmp_path, idle):
 
 
 def select(window, *names):
-    """Select rows of the table of attributes."""
     table, model = window.page.table, window.page.table.attributes
     columns = [c.name for c in window.session.plan.columns]
     table.clearSelection()
@@ -59,7 +58,7 @@ def question(qtbot, tmp_path):
                 problem = box.findChild(QLabel, "found_problem").text()
                 said.append((problem, yes.isEnabled()))
             told = box.findChild(QLabel, "found_told")
-            said.append((box.informativeText(), told.text() if told is not None else ""))
+            said.append((box.words(), told.text() if told is not None else ""))
             qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
 
         when_asked(act)

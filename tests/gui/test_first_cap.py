@@ -9,14 +9,14 @@ import pytest
 from hands import when_asked
 from mishaps import retype
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QLabel, QLineEdit, QMessageBox, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from workbench.gui.gauges.cap_entry import FirstCap
 from workbench.gui.pages.train.run_card import RunCard
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.dialogs import choose
+from workbench.gui.widgets.dialogs import Question, choose
 from workbench.release.ledger.ledger import Ledger
 from workbench.signals.events import Spread
 
@@ -165,8 +165,8 @@ def test_a_second_release_raises_the_cap_by_what_it_costs(people, finish, press,
 def test_the_field_of_the_first_cap_begins_where_the_words_begin(qtbot, window) -> None:
     begins: dict[str, int] = {}
 
-    def look(box: QMessageBox) -> None:
-        parts = {"words": box.findChild(QLabel, "qt_msgbox_label"), "entry": box.findChild(FirstCap)}
+    def look(box: Question) -> None:
+        parts = {"words": box.findChild(QLabel, "confirm_title"), "entry": box.findChild(FirstCap)}
         for name, part in parts.items():
             begins[name] = part.mapTo(box, QPoint(0, 0)).x()
         box.reject()
@@ -187,10 +187,11 @@ def test_the_words_of_a_question_higher_than_the_screen_scroll(window):
 
     def look(box):
         area, verb = box.findChild(QScrollArea), box.findChild(QPushButton, "confirm_yes")
-        if found and area is not None:
+        scrolls = area.verticalScrollBar().maximum() > 0
+        if found and scrolls:
             return False
         inside = box.screen().availableGeometry().contains(verb.mapToGlobal(verb.rect().bottomRight()))
-        found.append((inside, area is not None and area.verticalScrollBar().maximum() > 0, box.height()))
+        found.append((inside, scrolls, box.height()))
         if len(found) == 2:
             return box.reject()
         said[0] = "A short one."

@@ -7,8 +7,9 @@ import json
 import pytest
 from hands import show
 from mishaps import needs_torch, retype, text_of
-from PySide6.QtWidgets import QApplication, QCheckBox, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QWidget
 
+from workbench.gui.widgets.dialogs import Question
 from workbench.jobs import network
 from workbench.processes import executor
 from workbench.release.ledger.ledger import Ledger
@@ -58,7 +59,7 @@ def test_run_says_it_beside_the_button_and_asks_once(utility, finish, press, idl
     assert "Later certificates" not in utility.findChild(QWidget, "note_utility").accessibleName()
     press(utility, "curve_standard")  # asks nothing any more
     assert utility.page.job is not None
-    assert not isinstance(QApplication.activeModalWidget(), QMessageBox)
+    assert not isinstance(QApplication.activeModalWidget(), Question)
 
 
 @needs_torch

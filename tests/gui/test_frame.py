@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QMenu,
-    QMessageBox,
     QPushButton,
     QToolTip,
     QWidget,
@@ -27,6 +26,7 @@ import workbench.gui.project.open_table
 import workbench.release.path
 from workbench.gui.app import LATER, Collector
 from workbench.gui.pages import PAGES, ROOMS
+from workbench.gui.widgets.dialogs import Question
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.render.palette import DARK, LIGHT, THEMES
@@ -75,7 +75,7 @@ class Watch:
         if threading.current_thread() is threading.main_thread() and name.partition(".")[0] in ("numpy", "polars"):
             late.append(name)
 sys.meta_path.insert(0, Watch())
-for name in window.page_names():
+for name in list(window.rail.pages):
     window.show_page(name)
     app.processEvents()
 while window.jobs.running:
@@ -153,9 +153,8 @@ def test_menus_questions_lists_and_tips_have_the_colours_of_the_window(window, p
     window.menus.actions[f"theme_{theme.name}"].trigger()
     press(window, "tab_utility")
     combo = next(c for c in window.page.findChildren(QComboBox) if c.isVisible())
-    menu, question = window.findChild(QMenu), QMessageBox(window)
+    menu, question = window.findChild(QMenu), Question(window, "Really?", "", {"yes": "Yes"}, "No")
     menu.popup(QPoint(20, 20))
-    question.setText("Really?")
     question.setModal(False)
     question.show()
     combo.showPopup()

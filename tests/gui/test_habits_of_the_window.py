@@ -1,7 +1,5 @@
 """Habits that people bring: a list of commands, redo by Ctrl+Y, larger text, samples at hand, messages that end."""
 
-from __future__ import annotations
-
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import Qt

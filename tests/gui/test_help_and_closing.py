@@ -1,7 +1,5 @@
 """Help is found by typing and by place, and a table can be closed."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QTextBrowser
 

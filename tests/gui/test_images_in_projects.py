@@ -1,7 +1,5 @@
 """Projects of images: saved, opened, pointed to another place, kept against a crash; no pixel and no label in them."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import tomllib
@@ -75,7 +73,7 @@ def plan_a_training(window, press, qtbot) -> None:
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_a_project_of_images_brings_back_what_was_declared_and_planned(scans, press, project, qtbot, idle) -> None:
+def test_a_project_of_images_brings_back_what_was_declared_and_planned(scans, press, project, qtbot, idle):
     assert not scans.isWindowModified()
     press(scans, "tab_train")
     assert not scans.isWindowModified()  # what the page begins with is nobody's work
@@ -111,7 +109,7 @@ def retype_declared(window, press, qtbot, idle) -> None:
     idle(window)
 
 
-def test_names_that_nobody_declared_are_not_in_the_file(tmp_path) -> None:
+def test_names_that_nobody_declared_are_not_in_the_file(tmp_path):
     folder = write_folders(tmp_path / "scans")
     opened = load_images(str(folder), ImageOptions(image_size=4), ignore, CancelToken())
     plan = DpSgdPlan(network="mlp", epsilon=1.0, delta=1e-3, batch=5, epochs=7, lr=0.1, clip=1.0)
@@ -127,7 +125,7 @@ def test_names_that_nobody_declared_are_not_in_the_file(tmp_path) -> None:
 
 
 @pytest.mark.slow  # the cost of a network is worked out
-def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, finish, press, project, qtbot, idle) -> None:
+def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, finish, press, project, qtbot, idle):
     retype_declared(scans, press, qtbot, idle)
     plan_a_training(scans, press, qtbot)
     save(scans, qtbot, idle)
@@ -147,9 +145,7 @@ def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, finish, press, p
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_images_that_are_gone_can_be_pointed_to(
-    scans, finish, press, project, qtbot, idle, tmp_path, monkeypatch
-) -> None:
+def test_images_that_are_gone_can_be_pointed_to(scans, finish, press, project, qtbot, idle, tmp_path, monkeypatch):
     plan_a_training(scans, press, qtbot)
     save(scans, qtbot, idle)
     planned = scans.session.network.plan
@@ -176,7 +172,7 @@ def test_images_that_are_gone_can_be_pointed_to(
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_unsaved_work_on_images_is_kept_and_offered_back(scans, finish, press, qtbot, load, monkeypatch) -> None:
+def test_unsaved_work_on_images_is_kept_and_offered_back(scans, finish, press, qtbot, load, monkeypatch):
     plan_a_training(scans, press, qtbot)
     planned = scans.session.network.plan
     qtbot.waitUntil(lambda: bool(list((user_state() / "unsaved").glob("*.toml"))) and not scans.jobs.running)
@@ -195,14 +191,14 @@ def test_unsaved_work_on_images_is_kept_and_offered_back(scans, finish, press, q
 
 
 @pytest.mark.slow  # it opens a table in between
-def test_a_folder_is_a_recent_file_that_opens(scans, load, press) -> None:
+def test_a_folder_is_a_recent_file_that_opens(scans, load, press):
     source = scans.session.images.source
     load(scans, "sample:iris")
     assert scans.session.recent.paths[0] == source
     assert reasons([source], CancelToken()) == {source: ""}
 
 
-def test_what_was_found_is_declared_by_one_press(scans, finish) -> None:
+def test_what_was_found_is_declared_by_one_press(scans, finish):
     assert "names of the classes and size of the images were taken" in told(scans, "images_taken")
     finish(scans, "images_declare")
     options = scans.session.images.options
@@ -222,7 +218,7 @@ def test_what_was_found_is_declared_by_one_press(scans, finish) -> None:
         ("[[network]]\nnetwork = 'mlp'", "'delta' is missing"),
     ],
 )
-def test_a_damaged_project_of_images_is_refused_in_one_sentence(tmp_path, line, words) -> None:
+def test_a_damaged_project_of_images_is_refused_in_one_sentence(tmp_path, line, words):
     path = tmp_path / "bad.workbench.toml"
     path.write_text(f"project = 1\nimages = 'scans'\n{line}\n", "utf-8")
     with pytest.raises(WorkbenchError, match=words):

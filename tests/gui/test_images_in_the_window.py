@@ -35,7 +35,6 @@ def write_idx(folder: Path, begin: str, rows: int, seed: int) -> Path:
 
 @pytest.fixture
 def digits(tmp_path):
-    """A folder with MNIST's four files, small."""
     write_idx(tmp_path / "digits", "train", ROWS, 1)
     write_idx(tmp_path / "digits", "t10k", TEST_ROWS, 2)
     return tmp_path / "digits"
@@ -134,13 +133,13 @@ def test_counts_of_classes_are_shown_as_private(images, finish, press) -> None:
 @pytest.mark.slow  # it waits for what every page works out of a table
 def test_every_page_bears_images_after_a_table_and_those_for_tables_say_so(window, finish, visit, idle, digits) -> None:
     finish(window, "sample_iris")
-    for name in window.page_names():
+    for name in list(window.rail.pages):
         visit(window, name)
     window.open(str(digits))
     idle(window)
     assert window.session.opened is None
     said = set()
-    for name in window.page_names():
+    for name in list(window.rail.pages):
         visit(window, name)
         if says_for_tables(window, name):
             said.add(name)

@@ -6,14 +6,16 @@ from hands import when_asked
 from mishaps import retype, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit
+
+from workbench.gui.widgets.dialogs import Question
 
 
 def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(people, finish, idle, qtbot):
     finish(people, "tab_synthetic")
     field = people.findChild(QLineEdit, "synthetic_impossible")
 
-    def fill(box: QMessageBox) -> None:
+    def fill(box: Question) -> None:
         box.findChild(QComboBox, "impossible_column_0").setCurrentText("age")
         box.findChild(QComboBox, "impossible_column_1").setCurrentText("label")
         yes = box.findChild(QAbstractButton, "confirm_yes")

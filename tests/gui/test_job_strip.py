@@ -1,7 +1,5 @@
 """A job that begins and ends moves no button, shows one Cancel, and leaves the keyboard where it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,7 +25,6 @@ def cancels(window) -> list[str]:
 
 
 def listed(window) -> bool:
-    """Whether the strip shows a job."""
     strip = window.findChild(QWidget, "jobs_panel")
     return strip.isVisible() and strip.findChild(QWidget, "job_line") is not None
 

@@ -49,7 +49,7 @@ def join(visits, press, idle, qtbot, tmp_path, monkeypatch):
             both = box.findChild(QLabel, "join_both").text()
             if "30" not in both:
                 return False  # they are still being counted
-            said.extend([box.informativeText(), both, box.findChild(QLabel, "join_columns").text()])
+            said.extend([box.words(), both, box.findChild(QLabel, "join_columns").text()])
             qtbot.mouseClick(box.findChild(QPushButton, then), Qt.MouseButton.LeftButton)
             return True
 

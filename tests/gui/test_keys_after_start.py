@@ -1,7 +1,5 @@
 """Whoever starts work by the keyboard keeps the keyboard: first on Cancel, then on what leads on from the result."""
 
-from __future__ import annotations
-
 import threading
 from decimal import Decimal
 

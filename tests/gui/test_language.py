@@ -1,13 +1,10 @@
 """Every sentence of the window is in every language, says the same names, and is said again at once in another."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -21,7 +18,6 @@ from workbench.cli.main import main
 from workbench.gui import app
 from workbench.gui.pages.data import facts
 from workbench.gui.session.draft import DraftColumn
-from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style import language
 from workbench.gui.style.language import (
@@ -64,13 +60,13 @@ def sources() -> dict[str, Any]:
 
 
 @pytest.fixture
-def _english_again() -> Iterator[None]:
+def _english_again():
     yield
     set_language("en")
 
 
 @pytest.mark.parametrize("code", SCRIPT.FORMS)
-def test_every_sentence_of_a_finished_folder_is_translated(code: str) -> None:
+def test_every_sentence_of_a_finished_folder_is_translated(code):
     known = {source: text for catalogue in SCRIPT.read(code).values() for source, text in catalogue.items()}
     lacking = [
         source.text
@@ -81,14 +77,14 @@ def test_every_sentence_of_a_finished_folder_is_translated(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", SCRIPT.FORMS)
-def test_a_translation_has_the_names_of_its_sentence_and_none_is_left_over(code: str) -> None:
+def test_a_translation_has_the_names_of_its_sentence_and_none_is_left_over(code):
     for folder, catalogue in SCRIPT.read(code).items():
         for text, translated in catalogue.items():
             assert text in sources(), f"{code}/{folder}: no code has {text!r}"
             assert not SCRIPT.wrong_places(text, translated, plural=sources()[text].plural), text
 
 
-def test_no_text_of_a_finished_folder_is_left_in_english() -> None:
+def test_no_text_of_a_finished_folder_is_left_in_english():
     left = [
         f"{file}:{each.node.lineno}: {each.text}"
         for file in SCRIPT.files_of(window=True)
@@ -97,14 +93,14 @@ def test_no_text_of_a_finished_folder_is_left_in_english() -> None:
     assert not left
 
 
-def test_what_looks_like_a_text_is_found() -> None:
+def test_what_looks_like_a_text_is_found():
     code = 'def f(w, n):\n    w.setText("done")\n    w.setToolTip(f"{n} rows left")\n    w.setObjectName("not me")\n'
     assert [each.text for each in SCRIPT.unwrapped(code)] == ["done", "{n} rows left"]
     assert not SCRIPT.unwrapped('def f(w):\n    w.setText(tr("done"))\n    w.setText("km/h")  # not translated\n')
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_russian_has_three_forms_of_a_number_of_things() -> None:
+def test_russian_has_three_forms_of_a_number_of_things():
     set_language("ru")
     said = [tr_n("{n} column", "{n} columns", n) for n in (1, 3, 11, 21, 25)]
     assert said == ["1 столбец", "3 столбца", "11 столбцов", "21 столбец", "25 столбцов"]
@@ -113,7 +109,7 @@ def test_russian_has_three_forms_of_a_number_of_things() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
     set_language("fr")
     engine = {"{column} has {n} bad values": "{column} a {n} valeurs fausses", "write a bound": "donnez une borne"}
     monkeypatch.setattr(language._now, "engine", (engine,))
@@ -167,27 +163,27 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch: pyt
         ("give everything that nobody has a sentence for", "give everything that nobody has a sentence for"),
     ],
 )
-def test_a_sentence_of_the_engine_is_said_as_a_whole(english: str, french: str) -> None:
+def test_a_sentence_of_the_engine_is_said_as_a_whole(english, french):
     set_language("fr")
     assert tr_sentence(english) == french
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_what_a_number_must_be_is_one_sentence() -> None:
+def test_what_a_number_must_be_is_one_sentence():
     field = integer(at_least=1, upto=9).metadata[METADATA_KEY]
     set_language("ru")
     assert tr_sentence(f"give {field.expected()}") == "укажите целое число не меньше 1 и не больше 9"
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_an_error_in_french_keeps_its_spaces() -> None:
+def test_an_error_in_french_keeps_its_spaces():
     set_language("fr")
     told = InputError("'x' is not a date", "column age", "correct it").worded("corrigez-la", tr_sentence)
     assert told == "'x' n’est pas une date (colonne age)\u00a0; corrigez-la"
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_a_sentence_is_found_in_a_moment() -> None:
+def test_a_sentence_is_found_in_a_moment():
     set_language("fr")
     texts = [f"epsilon = {at} is more than is offered to them" for at in range(200)]
     tr_sentence("the index is made at the first one")
@@ -198,7 +194,7 @@ def test_a_sentence_is_found_in_a_moment() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_numbers_are_written_and_read_with_a_comma() -> None:
+def test_numbers_are_written_and_read_with_a_comma():
     set_language("fr")
     assert localised("1,234.5") == "1\u202f234,5"
     assert [typed(text) for text in ("0,5", "0.5", "1\u202f234,5", "1e-6", "a, b")] == [
@@ -217,7 +213,7 @@ def test_numbers_are_written_and_read_with_a_comma() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_a_list_of_numbers_is_read_with_commas_or_points() -> None:
+def test_a_list_of_numbers_is_read_with_commas_or_points():
     set_language("fr")
     assert shown_list((0.1, 1, 10)) == "0,1; 1; 10"
     lists = ("0,1; 1; 10", "0,1, 1, 10", "0.1, 1, 10", "0.1,1,10", "0,1;1;10", "0,1:100:13", "0,1")
@@ -228,7 +224,7 @@ def test_a_list_of_numbers_is_read_with_commas_or_points() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_what_was_said_is_said_again() -> None:
+def test_what_was_said_is_said_again():
     set_language("fr")
     said = tr("Closed {title}.", title="Close")
     set_language("en")
@@ -237,7 +233,7 @@ def test_what_was_said_is_said_again() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_a_sentence_that_is_one_of_its_names_alone_is_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_that_is_one_of_its_names_alone_is_said_again(monkeypatch):
     set_language("fr")
     monkeypatch.setattr(language._now, "texts", {"from {rows}": "{rows}"})
     rows = tr_n("{n} row", "{n} rows", 3)
@@ -245,7 +241,7 @@ def test_a_sentence_that_is_one_of_its_names_alone_is_said_again(monkeypatch: py
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_the_window_changes_its_language_while_it_is_open(window: MainWindow) -> None:
+def test_the_window_changes_its_language_while_it_is_open(window):
     title = window.rail.buttons["data"].text()
     window.menus.actions["language_ru"].trigger()
     assert window.rail.buttons["data"].text() == "Данные"
@@ -258,7 +254,7 @@ def test_the_window_changes_its_language_while_it_is_open(window: MainWindow) ->
 
 @pytest.mark.usefixtures("_english_again")
 @pytest.mark.usefixtures("qapp")
-def test_two_sentences_with_one_translation_stay_two() -> None:
+def test_two_sentences_with_one_translation_stay_two():
     set_language("en")
     undone, cancelled = QLabel(tr("Undone")), QLabel(tr("Cancelled"))
     set_language("fr")
@@ -276,7 +272,7 @@ def test_two_sentences_with_one_translation_stay_two() -> None:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_the_command_line_chooses_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_chooses_the_language(monkeypatch):
     chosen = []
     monkeypatch.setattr(app, "application", lambda: SimpleNamespace(exec=lambda: 0))
     monkeypatch.setattr(app, "main_window", lambda: chosen.append(language.language()) or MagicMock())
@@ -286,7 +282,7 @@ def test_the_command_line_chooses_the_language(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("code", SCRIPT.FORMS)
-def test_the_help_has_every_topic_in_every_language(code: str) -> None:
+def test_the_help_has_every_topic_in_every_language(code):
     assert {file.stem for file in (resources() / "help" / code).iterdir()} == set(TOPICS)
     for name in TOPICS:
         english, translated = topic_markdown(name), topic_markdown(name, code)
@@ -301,7 +297,7 @@ def _code(line: str) -> str:
 
 
 @pytest.mark.usefixtures("_english_again")
-def test_the_help_is_shown_and_searched_in_the_language_of_the_window(window: MainWindow) -> None:
+def test_the_help_is_shown_and_searched_in_the_language_of_the_window(window):
     go_to(window, "help")
     window.menus.actions["language_fr"].trigger()
     topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")

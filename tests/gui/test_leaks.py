@@ -1,7 +1,5 @@
 """The fixture that looks for leaks: each kind is planted once and named by the place that planted it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -41,7 +39,6 @@ def look(qapp, tmp_path):
 
 
 def line() -> int:
-    """Return the line this is called on."""
     return sys._getframe(1).f_lineno
 
 

@@ -1,7 +1,5 @@
 """Many columns on Data and Protect: selected together, edited in one step, filtered and sorted in the view alone."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The study of memory in the window: chosen, computed, drawn, saved, and taken to Train."""
 
-from __future__ import annotations
-
 import csv
 import time
 from decimal import Decimal
@@ -32,7 +30,6 @@ def page(window, finish):
 
 @pytest.fixture
 def found(page, qtbot, press, idle):
-    """A finished study of one small network."""
     retype(page.window(), qtbot, "memory_batches", "32,64,128")
     press(page, "memory_run")
     idle(page.window())

@@ -116,10 +116,11 @@ def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, pr
 
 
 def test_no_page_is_left_with_the_error_of_another(scores, finish, press):
-    press(scores, f"tab_{scores.page_names()[0]}")
-    for name in scores.page_names():
+    names = list(scores.rail.pages)
+    press(scores, f"tab_{names[0]}")
+    for name in names:
         scores.session.notify("error", f"Wrong on {name}.")
-        following = scores.page_names()[(scores.page_names().index(name) + 1) % len(scores.page_names())]
+        following = names[(names.index(name) + 1) % len(names)]
         finish(scores, f"tab_{following}")
         assert "Wrong" not in banner(scores) + status(scores)
 

@@ -1,7 +1,5 @@
 """Cancel at every stage: the ledger is exact, nothing half-written stays, and the same page does it again at once."""
 
-from __future__ import annotations
-
 import pytest
 from hands import show
 from mishaps import big_table, needs_torch, retype, statuses, text_of

@@ -1,7 +1,5 @@
 """The window is closed while something goes on: that stops, nothing is half-written, the ledger knows how it ended."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 

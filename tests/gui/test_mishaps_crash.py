@@ -1,7 +1,5 @@
 """A window that is killed: the plan is offered back once, and what was being released is charged once."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -72,7 +70,7 @@ def agree():
 def never(*given):
     time.sleep(600)
 
-export.publish_table = never
+export.publish_draw = never
 question = QTimer()
 question.timeout.connect(agree)
 question.start(20)
@@ -82,7 +80,7 @@ app.exec()
 
 
 @pytest.fixture
-def town(tmp_path) -> Path:
+def town(tmp_path):
     path = tmp_path / "town.csv"
     path.write_text("age,town\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]}\n" for i in range(400)), "utf-8")
     return path

@@ -50,7 +50,7 @@ def check(window: MainWindow, qtbot, state: str, lines: int = SMALL[1]) -> None:
 
 
 def every_page(window: MainWindow, idle) -> Iterator[str]:
-    for name in window.page_names():
+    for name in list(window.rail.pages):
         window.show_page(name)
         idle(window)
         yield name
@@ -161,7 +161,7 @@ def test_messages_offers_and_jobs_fit_together(sized, finish, idle, qtbot):
     sized.findChild(QLabel, "restore_text").setText("The window ended unexpectedly. " * 3)
     sized.restore_panel.show()
     qtbot.waitUntil(lambda: len(sized.findChildren(QPushButton, "job_cancel")) == 3)
-    for name in sized.page_names():
+    for name in list(sized.rail.pages):
         sized.show_page(name)
         check(sized, qtbot, f"{name}, with banner, offer and jobs", CROWDED)
     for handle in handles:

@@ -1,12 +1,9 @@
 """Work that raises: one sentence in the banner, the trace in the log without a value, and the window goes on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -51,8 +48,7 @@ FAULTY = Page(name="faulty", title="Faulty", room="tools", help="A page with a b
 
 
 @pytest.fixture
-def faulty(qtbot) -> Iterator[MainWindow]:
-    """A window with one more page."""
+def faulty(qtbot):
     made = MainWindow((*PAGES, FAULTY))
     made.show()
     qtbot.waitExposed(made)
@@ -145,7 +141,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(people, tmp_path, load, cont
 
 
 @pytest.fixture
-def full_disk(tmp_path) -> Iterator[Path]:
+def full_disk(tmp_path):
     """A folder on a file system of one page, where a system lets a test make one."""
     folder = tmp_path / "full"
     folder.mkdir()

@@ -1,7 +1,5 @@
 """Files that change under the window: nothing wrong is published, nothing of somebody else is lost."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading
@@ -19,7 +17,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def source(tmp_path) -> Path:
+def source(tmp_path):
     path = tmp_path / "town.csv"
     path.write_text("age,town\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
     return path

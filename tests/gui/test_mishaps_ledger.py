@@ -1,7 +1,5 @@
 """A ledger that is locked, read-only, damaged, tampered with or gone: one clear message, and nothing is published."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

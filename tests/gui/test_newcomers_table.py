@@ -1,7 +1,5 @@
 """A table of another country, with semicolons, decimal commas and the day first, is declared by clicks and keys."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 from itertools import permutations
@@ -25,7 +23,7 @@ HEADER = "Name;E-Mail;Geburtsdatum;PLZ;Alter;Gehalt;Raucher;Diagnose"
 
 
 @pytest.fixture
-def hands(window, qtbot, tmp_path) -> Hands:
+def hands(window, qtbot, tmp_path):
     """Hands at a window in which such a table is open."""
     made = random.Random(3)
     lines = [HEADER]
@@ -56,7 +54,6 @@ def double_click(hands: Hands, name: str) -> None:
 
 
 def problem(hands: Hands) -> str:
-    """Return what the card says is wrong."""
     shown = hands.window.findChild(QLabel, "detail_problem")
     return shown.text() if shown.isVisible() else ""
 

@@ -1,7 +1,5 @@
 """What made a newcomer stumble on her way from a table to a release that the recipient can use."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -72,7 +72,6 @@ def _from_the_menu(hands: Hands) -> None:
 
 
 def _tick(hands: Hands, column: str) -> None:
-    """Click into the box before a column."""
     listed = hands.see("database_columns")
     assert isinstance(listed, QListWidget)
     place = listed.visualItemRect(listed.findItems(column, Qt.MatchFlag.MatchExactly)[0])

@@ -1,10 +1,9 @@
 """What a look at every page in every size and both themes found: words cut, parts out of line, results out of sight."""
 
-from __future__ import annotations
-
 import pytest
+from central_pages import seen
 from comparisons import add, study
-from hands import LEFT, go_to
+from hands import LEFT, go_to, show
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QRadioButton, QWidget
 
@@ -36,6 +35,20 @@ def own(hands, tmp_path):
 
 def middle(window: QWidget, part: QWidget) -> int:
     return part.mapTo(window, part.rect().center()).y()
+
+
+def test_without_a_table_a_page_hides_what_works_on_one_and_leads_to_the_data(window, press):
+    for page, leads, hidden in (
+        ("why", "why_run", ()),
+        ("protect", "protect_nothing_go", ("to_preview",)),
+        ("rows", "release_nothing_go", ("release_now",)),
+        ("statistics", "release_nothing_go", ("release_now", "statistics_table")),
+        ("synthetic", "release_nothing_go", ("release_now",)),
+    ):
+        show(window, page)
+        assert not [name for name in hidden if seen(window, name)], page
+        press(window, leads)
+        assert window.page.objectName() == "page_data", page
 
 
 def test_the_fields_below_the_columns_stand_in_one_line(own, qtbot):

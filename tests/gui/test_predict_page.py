@@ -1,7 +1,5 @@
 """Predict: a released model, the open table, a file; nothing is charged, and nothing half-written stays."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -32,7 +30,7 @@ from workbench.signals.cancel import NEVER
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(tmp_path_factory):
     """A released naive Bayes model of iris, in a ledger of its own."""
     folder = tmp_path_factory.mktemp("model")
     plan, out, ledger = (str(folder / name) for name in ("plan.toml", "net", "ledger.sqlite"))
@@ -272,7 +270,7 @@ class Brightness:
 
 
 @pytest.fixture
-def network(tmp_path, monkeypatch) -> Path:
+def network(tmp_path, monkeypatch):
     """The folder of a released network, as far as the page sees it."""
     folder = tmp_path / "net"
     card = {

@@ -1,12 +1,8 @@
 """File → Preferences by clicks: the cluster on which releases are computed, its warning, and a release there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hands import LEFT, Hands
 from local_cluster import NO_DASK, here
 from mishaps import retype, statuses, text_of
@@ -47,9 +43,7 @@ def _type(dialog: QWidget, qtbot: Any, text: str) -> tuple[str, bool]:
     return text_of(dialog, "cluster_said"), dialog.findChild(QWidget, "cluster_save").isEnabled()
 
 
-def test_a_cluster_is_chosen_warned_of_and_remembered(
-    window, hands: Hands, press, qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_is_chosen_warned_of_and_remembered(window, hands, press, qtbot, tmp_path, monkeypatch):
     dialog = _from_the_menu(hands)
     assert not dialog.findChild(QWidget, "cluster_field").isVisible()
     press(dialog, "cluster_address")
@@ -99,8 +93,8 @@ def _dying(then: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
 
 
 def test_a_release_is_drawn_on_the_cluster_and_goes_on_when_it_was_interrupted(
-    people, press, idle, answer, qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    people, press, idle, answer, qtbot, tmp_path, monkeypatch
+):
     monkeypatch.setattr(on_workers, "PART_BYTES", 1 << 13)
     monkeypatch.setattr(on_workers, "run_tasks_on", _dying(here()))
     people.session.cluster = Cluster("tcp://127.0.0.1:1")
@@ -125,9 +119,7 @@ def test_a_release_is_drawn_on_the_cluster_and_goes_on_when_it_was_interrupted(
     assert statuses() == ["charged"]
 
 
-def test_statistics_are_counted_on_the_cluster(
-    people, press, idle, answer, qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_statistics_are_counted_on_the_cluster(people, press, idle, answer, qtbot, tmp_path, monkeypatch):
     ran: list[str] = []
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=ran.append))
     people.session.cluster = Cluster("tcp://127.0.0.1:1")

@@ -1,7 +1,5 @@
 """Correlations on the Preview page: both triangles, one pair marked by mouse or keys, columns that do not vary."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 

@@ -30,7 +30,6 @@ def preview(people, idle):
 
 
 def cells(view) -> list[list[str]]:
-    """Return the first rows a view shows."""
     model = view.model()
     return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(20)]
 

@@ -1,7 +1,5 @@
 """Documents are the same in JSON, HTML and PDF; nothing in them runs, and a badge stands across every page."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The project file: readable, without a value of the table, and nothing unsaved goes without a question."""
 
-from __future__ import annotations
-
 import threading
 import tomllib
 from dataclasses import replace

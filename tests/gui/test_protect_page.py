@@ -1,13 +1,11 @@
 """The Protect page: shares move and always sum to ε, forecasts follow, each edit is undone."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
 from hands import go_to
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QSlider, QWidget
 
 from workbench.gui.pages.protect.share_model import (
     ACTION,
@@ -52,7 +50,6 @@ def type_share(window, qtbot, row: int, text: str) -> None:
 
 
 def click_lock(window, qtbot, row: int) -> None:
-    """Click the lock of a row."""
     table = window.page.table
     table.scrollTo(window.page.shares.index(row, LOCK))
     place = table.visualRect(window.page.shares.index(row, LOCK)).center()
@@ -60,7 +57,6 @@ def click_lock(window, qtbot, row: int) -> None:
 
 
 def text(window, row: int, column: int) -> str:
-    """Return what a cell shows."""
     return window.page.shares.index(row, column).data()
 
 
@@ -211,13 +207,6 @@ def test_each_edit_is_undone(protect, qtbot, press):
 def test_the_button_leads_to_the_preview(protect, finish):
     finish(protect, "to_preview")
     assert protect.page.objectName() == "page_preview"
-
-
-def test_without_a_table_the_page_leads_back(window, press):
-    window.show_page("protect")
-    press(window, "protect_nothing_go")
-    assert window.page.objectName() == "page_data"
-    assert not window.findChild(QAbstractButton, "to_preview").isVisible()
 
 
 def test_the_split_is_exact_whatever_is_moved(people):

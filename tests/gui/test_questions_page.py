@@ -1,7 +1,5 @@
 """The three questions: suggested from names, kinds and counts, answered by clicks and keys, each answer one undo."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
@@ -21,7 +19,7 @@ LIST = "question_columns"
 
 
 @pytest.fixture
-def survey(window, qtbot, tmp_path) -> Hands:
+def survey(window, qtbot, tmp_path):
     """Hands at a window in which a survey of 60 columns was dropped."""
     window.activateWindow()
     person = Hands(window, qtbot)

@@ -1,10 +1,7 @@
 """A column like a blood sugar at a small share: its relations fade, and every page that shows it says so alike."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from PySide6.QtWidgets import QLabel
@@ -20,7 +17,7 @@ FACTS = {
 
 
 @pytest.fixture
-def diabetes(window, idle, tmp_path: Path):
+def diabetes(window, idle, tmp_path):
     """A table whose Glucose goes with its Outcome, declared from 0 to 200."""
     draw = random.Random(1)
     sick = [draw.random() < 0.35 for _ in range(768)]

@@ -1,7 +1,5 @@
 """The Release page: charged once, refused with both numbers, verified, and never drawn twice by accident."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import stat
@@ -37,7 +35,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def target(tmp_path) -> Path:
+def target(tmp_path):
     return tmp_path / "people-released.csv"
 
 
@@ -65,14 +63,6 @@ def verdict(window, press, idle) -> str:
 def spent() -> list[str]:
     with Ledger.open() as book:
         return [str(r.epsilon.normalize()) for r in book.releases() if r.status == "charged"]
-
-
-def test_without_a_table_the_page_leads_to_the_data(window, press):
-    window.session.choose_way("rows")
-    window.show_page("release")
-    assert not window.findChild(QWidget, "release_now").isVisible()
-    press(window, "release_nothing_go")
-    assert window.page.objectName() == "page_data"
 
 
 def test_before_the_release_cost_and_columns_are_told_exactly(ready):
@@ -274,25 +264,6 @@ def test_a_name_of_an_unknown_format_is_refused_before_anything_is_asked(ready, 
     finish(ready, "release_now")
     assert "'.xls' is not known" in text(ready, "banner_text")
     assert spent() == []
-
-
-def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, target, press, answer, qtbot, idle):
-    told = answer("yes")
-    started = []
-
-    def cancel_at_once(handle) -> None:
-        if handle.title.startswith("Releasing"):
-            started.append(handle)
-            handle.cancel()
-
-    ready.jobs.started.connect(cancel_at_once)
-    press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(told) and bool(started))
-    idle(ready)
-    assert not target.exists()
-    assert spent() == []
-    assert ready.session.account.remaining in (None, Decimal(1))
-    assert ready.findChild(QAbstractButton, "release_now").isEnabled()
 
 
 def test_a_higher_cap_is_asked_for_where_the_lower_one_refuses(ready, press, answer, idle, qtbot):

@@ -1,7 +1,5 @@
 """Everything that was released is listed, with its files, and what can be done with it is a click away."""
 
-from __future__ import annotations
-
 import math
 import threading
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """“Replace invalid values”: one act that makes every row releasable, kept by the project and undone by a key."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tomllib

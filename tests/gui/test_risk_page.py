@@ -1,9 +1,5 @@
 """Risk: ticks and what follows from them at once, privately; a release has no badge."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import Qt
@@ -21,7 +17,7 @@ ROWS = "age,town,ill\n" + "30,H,flu\n" * 2 + "30,H,cold\n40,D,flu\n50,H,flu\n" +
 
 
 @pytest.fixture
-def hands(window, qtbot, tmp_path) -> Hands:
+def hands(window, qtbot, tmp_path):
     """Hands at Risk, with a small table open."""
     (tmp_path / "ill.csv").write_text(ROWS, "utf-8")
     window.activateWindow()
@@ -43,7 +39,6 @@ def tick(hands: Hands, column: str, heading: str = "Known") -> None:
 
 
 def choose(hands: Hands, name: str, words: str) -> None:
-    """Choose an entry of a list."""
     found = hands.see(name)
     assert isinstance(found, QComboBox)
     found.setCurrentText(words)
@@ -208,7 +203,7 @@ def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
     assert hands.sees("risk_badge")
 
 
-def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path: Path, monkeypatch):
+def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.release.described_release.is_release", lambda table: True)
     monkeypatch.setattr(figures_first, "is_first", lambda session: True)
     (tmp_path / "out.csv").write_text(ROWS, "utf-8")

@@ -1,7 +1,5 @@
 """The table of rows: what its own painting must show of selection, keyboard, numbers and long texts."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -22,7 +20,7 @@ ROWS = 5000
 
 
 @pytest.fixture
-def session() -> Session:
+def session():
     made = Session()
     columns = (
         DraftColumn(name="city", kind="category"),
@@ -33,7 +31,7 @@ def session() -> Session:
 
 
 @pytest.fixture
-def table(session, qtbot) -> RowsTable:
+def table(session, qtbot):
     """A shown view of 5,000 rows of a text and a number, one of them missing."""
     model = RowsModel(session)
     cities = ["Antananarivo by the river" if i == 2 else "Oslo" for i in range(ROWS)]

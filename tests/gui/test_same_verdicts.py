@@ -16,12 +16,13 @@ import pytest
 from hands import show
 from mishaps import needs_torch, retype
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.cli import main
 from workbench.data.read import ReadOptions
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
+from workbench.gui.widgets.dialogs import Question
 from workbench.params import WorkbenchError
 from workbench.params.codec import write_toml
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -201,7 +202,6 @@ class InTheWindow:
         self.window, self.qtbot, self.press, self.idle = window, qtbot, press, idle
 
     def ends(self, request: Request, folder: Path) -> WorkbenchError | None:
-        """Return why the page refuses it."""
         window, failed = self.window, []
         window.session.opening_failed.connect(lambda source, options, error: failed.append(error))
         open_table(window.session, window.jobs, str(folder / request.source))
@@ -239,9 +239,8 @@ class InTheWindow:
         return self.pressed("train_start")
 
     def agree(self) -> None:
-        """Say yes to a question."""
         box = QApplication.activeModalWidget()
-        if isinstance(box, QMessageBox):
+        if isinstance(box, Question):
             self.press(box, "confirm_yes")
 
     def pressed(self, name: str) -> WorkbenchError | None:
@@ -259,7 +258,6 @@ class InTheWindow:
 
 
 def counted() -> list[str]:
-    """Return what counts against any cap."""
     try:
         with Ledger.read() as book:
             return [r.release_id for r in book.releases() if r.status in COUNTED]

@@ -1,7 +1,5 @@
 """Cells and cards of Data and Protect: what can be chosen is seen, nothing is squeezed, nothing is lost unsaid."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
@@ -129,7 +127,6 @@ def test_one_click_on_a_cell_selects_it_whether_or_not_its_row_was_selected(peop
 
 @pytest.fixture(params=[100, 110])
 def text_size(request, doubtful):
-    """The size of text, in percent."""
     doubtful.theme.set_scale(request.param)
     yield request.param
     doubtful.theme.set_scale(100)

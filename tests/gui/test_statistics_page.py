@@ -1,11 +1,8 @@
 """Statistics: ticked, forecast before any charge, released once through the ledger, verified, and refused in words."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from central_pages import enabled, locked_by_the_budget, pick, refused_if_spent_meanwhile, seen
@@ -28,7 +25,7 @@ def asked(window) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def target(tmp_path) -> Path:
+def target(tmp_path):
     return tmp_path / "figures.csv"
 
 
@@ -40,7 +37,7 @@ def ready(people, finish, qtbot, target):
     return people
 
 
-def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, finish, qtbot) -> None:
+def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, finish, qtbot):
     """Means are of the values as they are: that values are rounded must not be said of them."""
     retype(people, qtbot, "fact_cells", 17)
     QTest.keyClick(people.findChild(QWidget, "fact_cells"), Qt.Key.Key_Return)
@@ -49,16 +46,8 @@ def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, fini
 
 
 @pytest.fixture
-def hands(ready, qtbot) -> Hands:
+def hands(ready, qtbot):
     return Hands(ready, qtbot)
-
-
-def test_without_a_table_the_page_leads_to_the_data(window, press):
-    press(window, "tab_statistics")
-    assert not seen(window, "release_now")
-    assert not seen(window, TABLE)
-    press(window, "release_nothing_go")
-    assert window.page.objectName() == "page_data"
 
 
 def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press, idle):

@@ -8,8 +8,9 @@ from decimal import Decimal
 import pytest
 from mishaps import needs_torch, retype, statuses, text_of
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QPushButton
 
+from workbench.gui.widgets.dialogs import Question
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job, network
 from workbench.release import path as export
@@ -48,12 +49,12 @@ def escape(window, qtbot):
 
 def question():
     box = QApplication.activeModalWidget()
-    return box if isinstance(box, QMessageBox) else None
+    return box if isinstance(box, Question) else None
 
 
 def places(box):
     """Where the words of a question begin, how wide they are, and where its first button begins."""
-    words = box.findChild(QLabel, "qt_msgbox_informativelabel")
+    words = box.findChild(QLabel, "confirm_text")
     buttons = box.findChild(QDialogButtonBox).buttons()
     return words.mapTo(box, QPoint()).x(), words.width(), min(b.mapTo(box, QPoint()).x() for b in buttons)
 
@@ -69,8 +70,8 @@ def in_question(qtbot, act):
             timer.stop()
             line = box.findChild(QDialogButtonBox)
             buttons = sorted(line.buttons(), key=lambda b: b.geometry().x())
-            seen.append((box.text(), box.informativeText().replace("\u00a0", " "), [b.text() for b in buttons]))
-            seen.append(box.defaultButton().text())
+            seen.append((box.text(), box.words().replace("\u00a0", " "), [b.text() for b in buttons]))
+            seen.append(next(b.text() for b in buttons if b.isDefault()))
             seen.append(places(box))
             act(box)
 
@@ -133,7 +134,7 @@ def test_what_is_charged_while_the_question_stands_is_said_in_it(window, qtbot, 
         handle.more.append(Decimal(3))
         lose = box.findChild(QPushButton, "confirm_lose")
         qtbot.waitUntil(lambda: lose.text().endswith("lose ε = 3"))
-        told.append(box.informativeText().replace("\u00a0", " "))
+        told.append(box.words().replace("\u00a0", " "))
         assert places(box) == before, "the words stay in their places"
         qtbot.keyClick(box, Qt.Key.Key_Escape)
 

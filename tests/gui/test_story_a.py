@@ -1,7 +1,5 @@
 """Story A: a file is dropped, protected column by column, previewed, released and verified; also without a mouse."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

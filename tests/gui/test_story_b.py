@@ -1,9 +1,6 @@
 """Story B: the budget outlives the window, the name of the file and the project; what was released is copied freely."""
 
-from __future__ import annotations
-
 import tomllib
-from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -21,7 +18,7 @@ pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grab
 
 
 @pytest.fixture
-def start(qtbot) -> Iterator[Callable[[], Hands]]:
+def start(qtbot):
     """Start the program's window, as often as it was quit; whatever is left open is closed in the end."""
     made: list[MainWindow] = []
 
@@ -43,8 +40,7 @@ def start(qtbot) -> Iterator[Callable[[], Hands]]:
 
 
 @pytest.fixture
-def source(tmp_path) -> Path:
-    """A table of ages and towns."""
+def source(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("age,town\n" + "\n".join(f"{20 + i % 50},{'ab'[i % 2]}" for i in range(200)) + "\n", "utf-8")
     return path
@@ -70,7 +66,6 @@ def open_and_declare(hands: Hands, source: Path) -> None:
 
 
 def set_cap(hands: Hands, cap: str) -> None:
-    """Set the cap on the Ledger page."""
     hands.finish("tab_ledger")
     hands.type_into("ledger_cap_field", cap)
     asked = hands.answer("yes")

@@ -15,6 +15,7 @@ from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QLineEdit, QTableView, QWidget
 
+from workbench.gui.widgets.basic import PRIVATE
 from workbench.paths import user_data
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -170,7 +171,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, f
     table.setFocus()
     qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
     text = QGuiApplication.clipboard().text().splitlines()
-    assert text[0] == BADGE
+    assert text[0] == PRIVATE
     assert text[1].split("\t")[1] == "ε"
     assert len(text) == 2 + 2 + 2 * len(EPSILONS), "badge, headings, two levels and the points"
     press(window, "curve_as_plot")

@@ -1,7 +1,5 @@
 """Story D: a network trained with DP-SGD to ε = 3, in sight; stopped by its cap, by a person, by a lack of memory."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Story D, the second half: a network's run is paused, the window is closed and opened again, and the run goes on."""
 
-from __future__ import annotations
-
 import csv
 import os
 

@@ -1,7 +1,5 @@
 """Story F: a release worth having, by clicks from what is advised to figures from what remains of the budget."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import polars as pl
@@ -14,7 +12,7 @@ from workbench.release.verify_any import verify_any
 
 
 @pytest.fixture
-def hands(people, qtbot) -> Hands:
+def hands(people, qtbot):
     return Hands(people, qtbot)
 
 

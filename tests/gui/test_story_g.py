@@ -1,7 +1,5 @@
 """Story G: sixty columns, three questions, and the decision, by clicks alone; nothing else of the table is planned."""
 
-from __future__ import annotations
-
 import time
 
 import polars as pl
@@ -20,7 +18,7 @@ LIST, TABLE = "question_columns", "attribute_table"
 
 
 @pytest.fixture
-def hands(window, qtbot, tmp_path) -> Hands:
+def hands(window, qtbot, tmp_path):
     """Hands at a window in which the survey was dropped."""
     window.activateWindow()
     person = Hands(window, qtbot)

@@ -1,7 +1,5 @@
 """Story H: who is unique, k = 5, what is still learnt, ε instead, both attacked, the report saved; all by clicks."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -19,7 +17,7 @@ KNOWN, SECRET = ("age", "sex", "zip"), "label"
 
 
 @pytest.fixture
-def hands(people, qtbot) -> Hands:
+def hands(people, qtbot):
     return Hands(people, qtbot)
 
 

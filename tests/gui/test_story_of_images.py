@@ -1,7 +1,5 @@
 """A newcomer with a folder of pictures: open, declare, train, predict, save the project, and open it again."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
@@ -34,7 +32,7 @@ def write_leaves(folder: Path) -> Path:
     return folder
 
 
-def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_path, monkeypatch) -> None:
+def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_path, monkeypatch):
     leaves, net, project = write_leaves(tmp_path / "leaves"), tmp_path / "net", tmp_path / "leaves.workbench.toml"
     hands = Hands(window, qtbot)
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(leaves))

@@ -1,7 +1,5 @@
 """An Excel workbook and a Stata file with labels, each by clicks to a verified release."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

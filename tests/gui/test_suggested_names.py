@@ -1,7 +1,5 @@
 """Names that are suggested for what will be written: never over what was typed, and never a thread for each."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from workbench.gui.widgets import output_name as suggesting
 
 
 @pytest.fixture
-def folder(people, finish) -> QLineEdit:
+def folder(people, finish):
     """The field of the model's folder, with the page open."""
     finish(people, "tab_train")
     return people.findChild(QLineEdit, "train_folder")

@@ -1,9 +1,6 @@
 """Synthetic rows: chosen, looked at in private, released once through the ledger, verified, and refused in words."""
 
-from __future__ import annotations
-
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -20,7 +17,7 @@ from workbench.synth import MARGINALS, MST
 
 
 @pytest.fixture
-def target(tmp_path) -> Path:
+def target(tmp_path):
     return tmp_path / "new-people.csv"
 
 
@@ -30,13 +27,6 @@ def ready(people, finish, qtbot, target):
     finish(people, "tab_synthetic")
     retype(people, qtbot, "release_target", target)
     return people
-
-
-def test_without_a_table_the_page_leads_to_the_data(window, press):
-    press(window, "tab_synthetic")
-    assert not seen(window, "release_now")
-    press(window, "release_nothing_go")
-    assert window.page.objectName() == "page_data"
 
 
 def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
@@ -205,15 +195,6 @@ def test_an_earlier_release_is_found_again_and_compared(ready, finish, idle, rel
     finish(ready, "tab_released")
     finish(ready, "shown_release_verify")
     assert text_of(ready, "shown_release_result").startswith("✕")
-
-
-def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target):
-    ready.jobs.started.connect(lambda handle: handle.cancel() if handle.title.startswith("Releasing") else None)
-    release()
-    assert not target.exists()
-    assert statuses() in ([], ["void"])
-    assert ready.session.released == ()
-    assert enabled(ready, "release_now")
 
 
 def test_a_preview_is_cancelled_and_drawn_again(ready, finish, press, idle, qtbot, standstill):

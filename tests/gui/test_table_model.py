@@ -1,7 +1,5 @@
 """One table model: what is declared of a column and a cell is what a view, a copy and a screen reader are given."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QHelpEvent
@@ -62,7 +60,7 @@ class Ages(EditedModel):
 
 
 @pytest.fixture
-def ages(window) -> Ages:
+def ages(window):
     return Ages(window.session)
 
 

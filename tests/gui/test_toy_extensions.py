@@ -1,7 +1,5 @@
 """A mechanism or a page that is only a line in its list appears in the window, and works there."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import lopsided

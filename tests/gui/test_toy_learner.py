@@ -1,7 +1,5 @@
 """A learner that is registered by one line is in every list, form, command, curve and help, and works there."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace
@@ -26,19 +24,19 @@ from workbench.studies.curve import CurvePlan
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(monkeypatch):
     monkeypatch.setattr(learners, "LEARNERS", (NAIVE_BAYES, TOY))
 
 
 @pytest.fixture
-def bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def bounds(tmp_path, capsys):
     path = tmp_path / "plan.toml"
     assert main(["plan", "sample:iris", "--epsilon", "1", "--target", "petal_width", "-o", str(path)]) == 0
     capsys.readouterr()
     return path
 
 
-def test_names_are_of_one_model_each() -> None:
+def test_names_are_of_one_model_each():
     names = [entry.name for entry in (*learners.LEARNERS, *NETWORKS)]
     assert len(set(names)) == len(names)
 
@@ -188,7 +186,7 @@ def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, m
 
 
 @pytest.mark.parametrize("command", ["fit", "curve"])
-def test_help_names_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_it(command, capsys):
     assert main([command, "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "bin-means (Means of parts)" in told
@@ -203,7 +201,7 @@ def fit(folder: Path, bounds: Path, *more: str) -> int:
     return main([*words, "--ledger", str(folder / "l.sqlite"), "--json", *more])
 
 
-def test_fit_releases_it(tmp_path: Path, bounds: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_releases_it(tmp_path, bounds, capsys):
     assert fit(tmp_path, bounds, "--model", "bin-means", "--target", "petal_width", "--bins", "7") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["model"], told["epsilon_charged"]) == ("bin-means", 2.0)
@@ -222,9 +220,7 @@ def test_fit_releases_it(tmp_path: Path, bounds: Path, capsys: pytest.CaptureFix
         (("--model", "bin-mean", "--target", "petal_width"), "did you mean 'bin-means'"),
     ],
 )
-def test_what_does_not_fit_a_learner_is_refused_and_not_charged(
-    tmp_path: Path, bounds: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
-) -> None:
+def test_what_does_not_fit_a_learner_is_refused_and_not_charged(tmp_path, bounds, capsys, more, said):
     assert fit(tmp_path, bounds, *more) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
@@ -232,9 +228,7 @@ def test_what_does_not_fit_a_learner_is_refused_and_not_charged(
         assert ledger.releases() == []
 
 
-def test_curve_measures_what_a_regression_is_measured_by(
-    tmp_path: Path, bounds: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_curve_measures_what_a_regression_is_measured_by(tmp_path, bounds, capsys):
     words = ["curve", "sample:iris", "--target", "petal_width", "--model", "bin-means", "--bounds", str(bounds)]
     words += ["--epsilons", "1,1000", "--repeats", "2", "--jobs", "1", "-o", str(tmp_path / "curve.csv")]
     assert main([*words, "--json"]) == 0

@@ -1,7 +1,5 @@
 """A network that is registered by one line is in the form, the command and their help, and is trained and released."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -22,12 +20,12 @@ TOY = Network("narrow", "One hidden layer of 4", "It learns 4 combinations of co
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def registered(monkeypatch):
     monkeypatch.setattr(networks, "NETWORKS", (*networks.NETWORKS, TOY))
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
+def here(monkeypatch):
     """Train in this process: one that is started for the training reads the list as it stands in the file."""
     place = "workbench.jobs.network.run_in_process"
     monkeypatch.setattr(place, lambda work, task, emit, cancel: work(task, emit, cancel))
@@ -83,7 +81,7 @@ def test_the_memory_of_networks_lists_it(window, press):
 
 
 @pytest.mark.parametrize("command", ["dpsgd", "memory"])
-def test_help_names_it(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_help_names_it(capsys, command):
     assert main([command, "--help"]) == 0
     assert "narrow (One hidden layer of 4)" in " ".join(capsys.readouterr().out.split())
 
@@ -98,7 +96,7 @@ def command(folder: Path, network: str) -> list[str]:
 
 @needs_torch
 @pytest.mark.slow
-def test_dpsgd_releases_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dpsgd_releases_it(tmp_path, capsys):
     words = command(tmp_path, "narrow")
     capsys.readouterr()
     assert main(words) == 0
@@ -106,7 +104,7 @@ def test_dpsgd_releases_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert read_card(tmp_path / "net")["model"] == "narrow"
 
 
-def test_a_near_miss_is_told_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_near_miss_is_told_its_name(tmp_path, capsys):
     assert main(command(tmp_path, "narow")) == 2
     assert "did you mean 'narrow'" in capsys.readouterr().err
     with pytest.raises(ParameterError, match=r"choose one of logistic, mlp, .*, narrow"):

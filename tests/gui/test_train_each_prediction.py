@@ -1,7 +1,5 @@
 """Train shows what all predictions cost before they are charged, and charges nothing else."""
 
-from __future__ import annotations
-
 import threading
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """A model trained on a released table, in the window: from the Release page or on Predict; nothing is charged."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -18,7 +16,7 @@ from workbench.release.verify import verify_release
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory):
     """A release of iris, charged to a ledger of its own."""
     folder = tmp_path_factory.mktemp("release")
     plan, out, ledger = (str(folder / name) for name in ("plan.toml", "iris-released.csv", "ledger.sqlite"))
@@ -28,7 +26,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def release(original: Path, tmp_path: Path) -> Path:
+def release(original, tmp_path):
     """A copy of the released file and its certificate, alone in a folder."""
     (tmp_path / "got").mkdir()
     for path in (original, original.with_name(f"{original.name}.certificate.json")):

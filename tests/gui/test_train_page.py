@@ -44,7 +44,6 @@ def start(train, qtbot, press, answer):
 
 
 def network(window, qtbot, press, tmp_path, *, epochs="4"):
-    """Choose a small logistic network."""
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", epochs)
     retype(window, qtbot, "train_logistic_batch", "30")

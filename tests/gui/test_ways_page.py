@@ -1,7 +1,5 @@
 """Decide: what recipients will see by each way; nothing is read or charged but by a question and a private draw."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
@@ -24,7 +22,7 @@ MEAN, MODEL = "The mean of age", "A model of label"
 
 
 @pytest.fixture
-def hands(people, qtbot) -> Hands:
+def hands(people, qtbot):
     hands = Hands(people, qtbot)
     hands.finish("tab_ways")
     return hands

@@ -1,7 +1,5 @@
 """The public weights of a frozen part: chosen by a button, shown by their checksum, refused where they are others."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -48,7 +46,7 @@ def told(window, qtbot, words: str) -> str:
     return text_of(window, "train_problem")
 
 
-def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weights) -> None:
+def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weights):
     problem = told(photos, qtbot, "needs the public weights of VGG16")
     assert problem.endswith("choose their file under “weights”: safetensors or a state dict of torch.")
     assert "--" not in problem, "nobody has a command line here"
@@ -66,7 +64,7 @@ def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weig
 
 def test_a_head_is_trained_and_predicts_with_its_weights_alone(
     photos, finish, press, idle, qtbot, answer, weights, tmp_path, monkeypatch
-) -> None:
+):
     press(photos, "train_vgg16_head_weights_choose")
     for name, text in (("epochs", "2"), ("batch", "20")):
         retype(photos, qtbot, f"train_vgg16_head_{name}", text)
@@ -116,7 +114,6 @@ def predict_with_weights(window, press, idle, qtbot, weights: Path, checksum: st
 
 
 def random_weights(file: Path) -> None:
-    """Write random weights of VGG16's convolutions."""
     import torch
     from safetensors.torch import save_file
 

@@ -7,10 +7,11 @@ from decimal import Decimal
 import pytest
 from mishaps import banner, retype, statuses, text_of
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog
 
 from workbench.gui.pages.train.tasks import PREFLIGHT
 from workbench.gui.project.open_table import open_table
+from workbench.gui.widgets.dialogs import Question
 from workbench.release.ledger.ledger import Ledger
 
 LEFT = Qt.MouseButton.LeftButton
@@ -20,7 +21,7 @@ LEFT = Qt.MouseButton.LeftButton
 def when_asked(qtbot):
     """Do something while the next question stands, then press its button of that name; the questions are kept."""
     told: list[str] = []
-    asked: list[QMessageBox] = []
+    asked: list[Question] = []
     waiting = QTimer(interval=20)
 
     def when_asked(name, meanwhile=lambda: None):
@@ -28,10 +29,10 @@ def when_asked(qtbot):
 
         def look():
             box = QApplication.activeModalWidget()
-            if not isinstance(box, QMessageBox) or not box.isVisible() or box in asked:
+            if not isinstance(box, Question) or not box.isVisible() or box in asked:
                 return
             asked.append(box)
-            told.append(box.informativeText().replace("\u00a0", " "))
+            told.append(box.words().replace("\u00a0", " "))
             if len(told) == 1:
                 meanwhile()
             qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), LEFT)
@@ -114,7 +115,6 @@ def test_the_file_is_the_one_that_was_looked_at(releasable, when_asked, press, i
 
 @pytest.fixture
 def trainable(window, finish, press, qtbot, tmp_path):
-    """The iris sample on the Train page."""
     finish(window, "sample_iris")
     press(window, "tab_train")
     retype(window, qtbot, "train_folder", tmp_path / "model")

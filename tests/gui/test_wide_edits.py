@@ -1,7 +1,5 @@
 """Tables of hundreds of columns: an edit works out anew what it changes, and only for the page in sight."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest
@@ -15,7 +13,7 @@ MANY = 300
 
 
 @pytest.fixture
-def made(monkeypatch) -> list[str]:
+def made(monkeypatch):
     """The names of the columns that are checked from now on, each as often as it is."""
     names: list[str] = []
     former = Column.__post_init__
@@ -29,7 +27,7 @@ def made(monkeypatch) -> list[str]:
 
 
 @pytest.fixture
-def wide() -> DraftPlan:
+def wide():
     columns = (DraftColumn(name=f"wide edit {i}", kind="integer", lower=0.0, upper=99.0) for i in range(MANY))
     draft = DraftPlan(epsilon=Decimal(300), columns=tuple(columns))
     assert draft.ready

@@ -1,7 +1,5 @@
 """What a release is worth is said where it is decided, asked and done; earlier releases are not forgotten."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from workbench.release.ledger.ledger import Ledger
 
 
 @pytest.fixture
-def hands(window, qtbot) -> Hands:
+def hands(window, qtbot):
     return Hands(window, qtbot)
 
 

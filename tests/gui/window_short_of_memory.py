@@ -17,10 +17,11 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from hands import choose_model, go_to
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from short_memory_task import sign_to_limit, train_hungrily
 
 from workbench.gui.app import application, main_window
+from workbench.gui.widgets.dialogs import Question
 from workbench.jobs import network
 
 PATIENCE = 600.0
@@ -74,7 +75,7 @@ def main(folder: Path) -> None:
 
     def agree() -> None:
         for box in QApplication.topLevelWidgets():
-            if isinstance(box, QMessageBox) and box.isVisible():
+            if isinstance(box, Question) and box.isVisible():
                 box.findChild(QPushButton, "confirm_yes").click()
                 return
         QTimer.singleShot(50, agree)

@@ -1,7 +1,5 @@
 """Work for the tests of a process of its own, which imports it by name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

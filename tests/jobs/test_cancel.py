@@ -1,7 +1,5 @@
 """Jobs that are cancelled, pause, run out of time, and say what they do."""
 
-from __future__ import annotations
-
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -43,7 +41,7 @@ def task(resume: Path | None = None) -> NetworkTask:
     return NetworkTask(nothing, nothing, nothing, Path(), checkpoints=Checkpoints(resume=resume))
 
 
-def test_a_pause_waits_for_the_first_step() -> None:
+def test_a_pause_waits_for_the_first_step():
     heard: list[Event] = []
     asked = CancelToken()
     emit, cancel = pausable(task(), heard.append, asked, lambda: True)
@@ -61,7 +59,7 @@ def test_a_pause_waits_for_the_first_step() -> None:
 
 
 @pytest.mark.parametrize("resume", [None, Path("run")], ids=["begins", "goes on"])
-def test_a_cancel_and_the_pause_of_a_run_that_goes_on_do_not_wait(resume: Path | None) -> None:
+def test_a_cancel_and_the_pause_of_a_run_that_goes_on_do_not_wait(resume):
     asked = CancelToken()
     _, cancel = pausable(task(resume), lambda event: None, asked, lambda: resume is not None)
     assert not cancel.cancelled
@@ -69,7 +67,7 @@ def test_a_cancel_and_the_pause_of_a_run_that_goes_on_do_not_wait(resume: Path |
     assert cancel.cancelled
 
 
-def test_what_is_at_stake_is_a_gauge_and_ends_nothing() -> None:
+def test_what_is_at_stake_is_a_gauge_and_ends_nothing():
     box = Mailbox()
     for epsilon in ("1", "2"):
         assert box.put(AtStake(Decimal(epsilon)))
@@ -89,7 +87,7 @@ class Clock:
         return self.now
 
 
-def test_nothing_is_said_before_the_pace_is_known() -> None:
+def test_nothing_is_said_before_the_pace_is_known():
     clock = Clock()
     left = TimeLeft(clock)
     assert left.fill(Progress(0, 100)).seconds_left is None
@@ -100,7 +98,7 @@ def test_nothing_is_said_before_the_pace_is_known() -> None:
 
 
 @given(burst=st.integers(1, 20), pace=st.floats(0.1, 50))
-def test_a_steady_pace_is_told_exactly_however_it_bursts(burst: int, pace: float) -> None:
+def test_a_steady_pace_is_told_exactly_however_it_bursts(burst, pace):
     clock = Clock()
     left = TimeLeft(clock)
     left.fill(Progress(0, 1000))
@@ -111,7 +109,7 @@ def test_a_steady_pace_is_told_exactly_however_it_bursts(burst: int, pace: float
             assert told == pytest.approx((1000 - done) / pace, rel=0.6 if burst > 10 * pace else 0.25)
 
 
-def test_a_slower_pace_is_followed() -> None:
+def test_a_slower_pace_is_followed():
     clock = Clock()
     left = TimeLeft(clock)
     for done in range(100):
@@ -123,7 +121,7 @@ def test_a_slower_pace_is_followed() -> None:
     assert told == pytest.approx(51, rel=0.1)
 
 
-def test_a_new_phase_begins_a_new_estimate() -> None:
+def test_a_new_phase_begins_a_new_estimate():
     clock = Clock()
     left = TimeLeft(clock)
     for done in range(10):
@@ -132,7 +130,7 @@ def test_a_new_phase_begins_a_new_estimate() -> None:
     assert left.fill(Progress(0, 10, "write")).seconds_left is None
 
 
-def test_an_estimate_of_the_work_itself_is_kept() -> None:
+def test_an_estimate_of_the_work_itself_is_kept():
     left = TimeLeft(Clock())
     assert left.fill(Progress(1, 2, "", 7.0)).seconds_left == 7.0
 
@@ -163,7 +161,7 @@ def slot(event: Event) -> object:
 
 
 @given(st.lists(events))
-def test_a_reader_sees_the_newest_of_each_gauge_every_notice_and_one_terminal_event(said: list[Event]) -> None:
+def test_a_reader_sees_the_newest_of_each_gauge_every_notice_and_one_terminal_event(said):
     box = Mailbox()
     taken = [e for e in said if box.put(e)]
     ends = [i for i, e in enumerate(said) if isinstance(e, Terminal)]
@@ -174,7 +172,7 @@ def test_a_reader_sees_the_newest_of_each_gauge_every_notice_and_one_terminal_ev
     assert box.closed == bool(ends)
 
 
-def test_what_comes_after_the_terminal_event_is_refused() -> None:
+def test_what_comes_after_the_terminal_event_is_refused():
     box = Mailbox()
     assert box.put(Cancelled())
     assert not box.put(Progress(1, 2))
@@ -182,7 +180,7 @@ def test_what_comes_after_the_terminal_event_is_refused() -> None:
     assert box.drain() == [Cancelled()]
 
 
-def test_no_notice_is_lost_between_threads() -> None:
+def test_no_notice_is_lost_between_threads():
     box, read = Mailbox(), []
 
     def speak(name: str) -> None:

@@ -1,7 +1,5 @@
 """Modules that run as child processes: by this Python, or by a bundle, which is one program."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -18,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def frozen(tmp_path, monkeypatch):
     """Let this be a bundle: its program is a script that takes the words of the command line and no others."""
     if os.name == "nt":
         pytest.skip("a shell script stands for the program")
@@ -30,17 +28,17 @@ def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
-def test_a_bundle_prints_documents_by_calling_itself(frozen: Path) -> None:
+def test_a_bundle_prints_documents_by_calling_itself(frozen):
     assert command("workbench.render.document_pdf") == [str(frozen), WORD, "workbench.render.document_pdf"]
     assert pdf_bytes(Document("It", "", ())).startswith(b"%PDF")
 
 
-def test_a_bundle_reads_columnar_files_by_calling_itself(frozen: Path, tmp_path: Path) -> None:
+def test_a_bundle_reads_columnar_files_by_calling_itself(frozen, tmp_path):
     pl.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "t.parquet")
     assert read_table(tmp_path / "t.parquet").frame.rows() == [("1",), ("2",)]
 
 
-def test_python_runs_a_module_that_no_file_of_the_working_folder_replaces() -> None:
+def test_python_runs_a_module_that_no_file_of_the_working_folder_replaces():
     assert command("workbench.render.offscreen")[1:] == ["-P", "-m", "workbench.render.offscreen"]
     variables = environment({"MORE": "1"})
     assert variables["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
@@ -48,5 +46,5 @@ def test_python_runs_a_module_that_no_file_of_the_working_folder_replaces() -> N
 
 
 @pytest.mark.parametrize("words", [[], ["plan"], [WORD], [WORD, "os"], [WORD, "workbench.cli.main", "more"]])
-def test_other_words_are_commands(words: list[str]) -> None:
+def test_other_words_are_commands(words):
     assert called(words) is None

@@ -1,7 +1,5 @@
 """Loading a library: the collector rests while it is imported and does not walk it afterwards."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

@@ -1,7 +1,5 @@
 """Work in a process of its own: its events, its result, its errors, its end in every way."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -25,7 +23,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(autouse=True)
-def no_process_left() -> object:
+def no_process_left():
     before = set(psutil.Process().children(recursive=True))
     yield
     left = [

@@ -35,7 +35,7 @@ def until_cancelled(emit: Emit, cancel: CancelToken) -> None:
         time.sleep(0.001)
 
 
-def test_a_job_ends_with_its_result() -> None:
+def test_a_job_ends_with_its_result():
     seen: list[Event] = []
 
     def work(emit: Emit, cancel: CancelToken) -> int:
@@ -48,14 +48,14 @@ def test_a_job_ends_with_its_result() -> None:
     assert seen == [Progress(1, 2, "half"), Notice("info", "a sentence"), Finished(42)]
 
 
-def test_a_persons_error_is_no_bug() -> None:
+def test_a_persons_error_is_no_bug():
     error = InputError("the file is empty", "x.csv")
     terminal = run_to_end(raising(error))
     assert terminal == Failed(error, bug=False, trace="")
 
 
 @pytest.mark.parametrize("error", [KeyError("secret 77"), SystemExit(3), KeyboardInterrupt(), GeneratorExit("secret")])
-def test_anything_else_is_a_bug_traced_without_values(error: BaseException) -> None:
+def test_anything_else_is_a_bug_traced_without_values(error):
     seen: list[Event] = []
     terminal = run_to_end(raising(error), seen.append)
     assert isinstance(terminal, Failed)
@@ -67,7 +67,7 @@ def test_anything_else_is_a_bug_traced_without_values(error: BaseException) -> N
     assert [e for e in seen if isinstance(e, Terminal)] == [terminal]
 
 
-def test_a_trace_names_every_cause_and_no_value() -> None:
+def test_a_trace_names_every_cause_and_no_value():
     def work(emit: Emit, cancel: CancelToken) -> None:
         try:
             int("secret")
@@ -80,7 +80,7 @@ def test_a_trace_names_every_cause_and_no_value() -> None:
     assert "secret" not in terminal.trace
 
 
-def test_a_failed_job_keeps_no_table_alive() -> None:
+def test_a_failed_job_keeps_no_table_alive():
     class Table:
         pass
 
@@ -98,14 +98,14 @@ def test_a_failed_job_keeps_no_table_alive() -> None:
     assert freed.is_set()
 
 
-def test_too_little_memory_is_one_clear_sentence() -> None:
+def test_too_little_memory_is_one_clear_sentence():
     terminal = run_to_end(raising(MemoryError("Unable to allocate 8 TiB for an array with secret shape")))
     assert isinstance(terminal, Failed)
     assert not terminal.bug
     assert str(terminal.error).startswith("there is not enough memory for this; ")
 
 
-def test_cancel_ends_a_job_that_polls() -> None:
+def test_cancel_ends_a_job_that_polls():
     run = start(Job("endless", until_cancelled))
     run.cancel()
     assert run.wait(5)
@@ -113,7 +113,7 @@ def test_cancel_ends_a_job_that_polls() -> None:
     assert run.terminal == Cancelled()
 
 
-def test_a_job_that_had_finished_stays_finished() -> None:
+def test_a_job_that_had_finished_stays_finished():
     run = start(Job("quick", lambda emit, cancel: 1))
     assert run.wait(5)
     run.cancel()
@@ -122,14 +122,14 @@ def test_a_job_that_had_finished_stays_finished() -> None:
     assert run.poll() == []
 
 
-def test_work_may_not_end_itself() -> None:
+def test_work_may_not_end_itself():
     terminal = run_to_end(Job("impostor", lambda emit, cancel: emit(Finished(1))))
     assert isinstance(terminal, Failed)
     assert terminal.bug
     assert isinstance(terminal.error, TypeError)
 
 
-def test_events_after_the_end_are_dropped() -> None:
+def test_events_after_the_end_are_dropped():
     kept: list[Emit] = []
     run = start(Job("leaks its emit", lambda emit, cancel: kept.append(emit)))
     assert run.wait(5)
@@ -137,7 +137,7 @@ def test_events_after_the_end_are_dropped() -> None:
     assert run.poll() == [Finished(None)]
 
 
-def test_a_listener_that_fails_stops_the_job() -> None:
+def test_a_listener_that_fails_stops_the_job():
     def listen(event: Event) -> None:
         raise BrokenPipeError
 
@@ -146,14 +146,14 @@ def test_a_listener_that_fails_stops_the_job() -> None:
     assert not [t for t in threading.enumerate() if t.name.startswith("job:")]
 
 
-def test_no_more_threads_is_a_failure_and_not_a_hang() -> None:
+def test_no_more_threads_is_a_failure_and_not_a_hang():
     with mock.patch("threading._start_new_thread", side_effect=RuntimeError("can't start new thread")):
         terminal = run_to_end(Job("never", until_cancelled))
     assert isinstance(terminal, Failed)
     assert "no more threads" in str(terminal.error)
 
 
-def test_memory_is_sampled_and_a_fresh_sample_is_not_taken_again() -> None:
+def test_memory_is_sampled_and_a_fresh_sample_is_not_taken_again():
     sampler = MemorySampler()
     found = sampler.sample()
     assert found is not None
@@ -163,7 +163,7 @@ def test_memory_is_sampled_and_a_fresh_sample_is_not_taken_again() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="os.kill cannot send Ctrl+C to one process on Windows")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_cancels_and_the_former_handler_returns(number: int) -> None:
+def test_a_signal_cancels_and_the_former_handler_returns(number):
     former = signal.getsignal(number)
 
     def work(emit: Emit, cancel: CancelToken) -> None:
@@ -174,7 +174,7 @@ def test_a_signal_cancels_and_the_former_handler_returns(number: int) -> None:
     assert signal.getsignal(number) is former
 
 
-def test_the_layer_imports_light() -> None:
+def test_the_layer_imports_light():
     code = (
         "import sys, workbench.jobs; print([m for m in ('numpy', 'sklearn', 'torch', 'PySide6') if m in sys.modules])"
     )
@@ -182,7 +182,7 @@ def test_the_layer_imports_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_what_a_job_worked_on_goes_though_its_run_is_kept() -> None:
+def test_what_a_job_worked_on_goes_though_its_run_is_kept():
     def job() -> tuple[Job[None], weakref.ref[Rows]]:
         rows = Rows()
         return Job("work on rows", lambda emit, cancel: emit(Notice("info", type(rows).__name__))), weakref.ref(rows)

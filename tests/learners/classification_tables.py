@@ -1,7 +1,5 @@
 """Tables with public bounds for studies of classifiers; the bounds are round numbers that nobody read off the rows."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

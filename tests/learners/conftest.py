@@ -1,16 +1,12 @@
 """Golden values by name."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def golden(golden_entries: list[dict[str, Any]]) -> Callable[..., float]:
+def golden(golden_entries):
     """Return the value of the one golden entry with this name whose inputs mention ``among``."""
 
     def value(name: str, among: str = "") -> float:

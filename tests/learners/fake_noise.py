@@ -1,7 +1,5 @@
 """Noises of tests, which stand behind a real Ask: what they are asked was declared, and at its amount."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

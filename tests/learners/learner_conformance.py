@@ -4,11 +4,10 @@ A subclass names the learner and small tables of hostile rows. Neighbours are en
 these rows each row is emptied, and what is then asked may move by no more than the sensitivity that was given with it.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -206,17 +205,19 @@ class LearnerConformance:
         deltas = [{}, {"delta": 1e-6}] if "delta" in self.chosen.parameters.declared() else [{}]
         return [Way({"epsilon": 120.0 * numeric, RANGES: "found", **d}, 0.05, known=True) for d in deltas if asks]
 
+    by_place: ClassVar[bool] = False
+    """Whether rows are dealt to blocks or held out by their place."""
     keys: ClassVar[tuple[str, ...]] = ()
     """What its file holds besides public facts and answers."""
 
     @pytest.fixture(autouse=True)
-    def _every_delta_is_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _every_delta_is_used(self, monkeypatch):
         """A δ that is given is used, whether or not it pays for so few queries."""
         monkeypatch.setattr(self.chosen.estimator.model_type.setting_type, "delta_weighed_since", 0)
 
     # -- what it asks -------------------------------------------------------------------------------------------------
 
-    def test_emptying_a_row_moves_what_is_asked_by_no_more_than_was_said(self, way: Way, tables: Tables) -> None:
+    def test_emptying_a_row_moves_what_is_asked_by_no_more_than_was_said(self, way, tables):
         epsilon = way.parameters["epsilon"] / (tables.rows if way.known else 1)
         emptied = replaced = 0.0
         for seed in way.seeds:
@@ -247,7 +248,7 @@ class LearnerConformance:
             found[chosen] = noise.heard, noise.paid
         return found
 
-    def test_its_events_have_a_label_each_and_sum_to_its_cost(self, way: Way) -> None:
+    def test_its_events_have_a_label_each_and_sum_to_its_cost(self, way):
         estimator = self.made(Charged(refuse), **way.parameters)
         labels = [event.label for event in estimator.events(20)]
         assert len(set(labels)) == len(labels)
@@ -267,11 +268,11 @@ class LearnerConformance:
         """How many times ε a fit costs."""
         return 1
 
-    def test_a_fit_is_never_seen_above_its_epsilon(self, box: BlackBox) -> None:
+    def test_a_fit_is_never_seen_above_its_epsilon(self, box):
         assert not self.bound(box, 1.0).refutes(box.parameters["epsilon"])
 
     @pytest.mark.slow
-    def test_too_little_noise_is_seen(self, box: BlackBox) -> None:
+    def test_too_little_noise_is_seen(self, box):
         assert self.bound(box, box.times).refutes(box.parameters["epsilon"])
 
     def bound(self, box: BlackBox, times: float) -> LowerBound:
@@ -295,7 +296,7 @@ class LearnerConformance:
 
     # -- when it pays -------------------------------------------------------------------------------------------------
 
-    def test_a_refused_charge_reads_no_row_and_draws_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_refused_charge_reads_no_row_and_draws_nothing(self, monkeypatch):
         def drawn(*_args: object, **_more: object) -> Any:
             raise AssertionError("a bit was drawn")
 
@@ -306,7 +307,7 @@ class LearnerConformance:
             estimator.fit(Unreadable(20, len(self.attributes)), Unreadable(20))
         assert not hasattr(estimator, "model_")
 
-    def test_it_is_charged_once_and_before_a_row_is_read(self) -> None:
+    def test_it_is_charged_once_and_before_a_row_is_read(self):
         charged: list[Cost] = []
         X, y = self.rows(20)
         spoilt = X.copy()
@@ -319,16 +320,19 @@ class LearnerConformance:
         assert estimator.releasable
         model = estimator.fit(X, y).model_
         assert len(charged) == 2
-        assert (model.noise, model.releasable) == ("released", True)
+        for released in (model, self.chosen.estimator.from_plain(estimator.to_plain())):
+            assert (released.noise, released.releasable) == ("released", True)
+        unpaid = self.made(Exact(), epsilon=None)
+        assert (unpaid.events(20), unpaid.cost(20)) == ((), None)
 
-    def test_noise_needs_an_epsilon(self) -> None:
+    def test_noise_needs_an_epsilon(self):
         estimator = self.made(Charged(lambda cost: pytest.fail("it was charged")), epsilon=None)
         with pytest.raises(ParameterError, match="epsilon is not given"):
             estimator.fit(*self.rows(20))
 
     # -- what it writes, and its protocol -----------------------------------------------------------------------------
 
-    def test_its_file_gives_the_same_model(self) -> None:
+    def test_its_file_gives_the_same_model(self):
         X, y = self.rows(20)
         for noise in (Study(np.random.default_rng(2)), Exact()):
             estimator = self.made(noise, **({"epsilon": None} if noise.name == "none" else {}))
@@ -339,7 +343,14 @@ class LearnerConformance:
             assert set(plain) == {*facts, *self.keys, "answers"}
             again = self.chosen.estimator.from_plain(plain)
             asked = self.asked(X)
-            np.testing.assert_array_equal(again.predict(asked), fitted.predict(asked))
+            for method in ("predict", "predict_proba", "transform"):
+                if hasattr(fitted, method):
+                    np.testing.assert_array_equal(getattr(again, method)(asked), getattr(fitted, method)(asked))
+            if hasattr(fitted, "predict_proba"):
+                np.testing.assert_allclose(again.predict_proba(asked).sum(axis=1), 1)
+            if hasattr(fitted, "attributes_after"):
+                assert again.attributes_after == fitted.attributes_after
+                assert sum(map(len, plain["answers"].values())) <= fitted.numbers(20)
             assert again.to_plain() == fitted.to_plain()
             assert again.attributes_used == fitted.attributes_used
             assert again.noise == noise.name
@@ -347,26 +358,31 @@ class LearnerConformance:
             self.refuses_damage(plain)
 
     def refuses_damage(self, plain: dict[str, Any]) -> None:
-        """Check that what such a model cannot hold is refused."""
-        read, one = self.chosen.estimator.from_plain, next(iter(plain["answers"]))
-        damaged = [{key: value for key, value in plain.items() if key != gone} for gone in plain]
-        changes: dict[str, tuple[Any, ...]] = {
-            "learner": ("another",),
-            "format": (99, True),
-            "noise": ("loud",),
-            "rows": (0, 2**60, "20"),
-            "attributes": ([], [1], plain["attributes"] * 2),
-            "parameters": ({"epsilon": -1.0}, {"unknown": 1}),
+        """Check that what such a model cannot hold is refused by name."""
+        answers, columns, parameters = plain["answers"], plain["attributes"], plain["parameters"]
+        unbounded = [{key: value for key, value in columns[0].items() if key != "lower"}, *columns[1:]]
+        changes: dict[str, list[dict[str, Any]]] = {
+            "learner": [{"learner": "another"}],
+            "format": [{"format": 99}, {"format": True}],
+            "noise": [{"noise": "loud"}],
+            "rows": [{"rows": rows} for rows in (0, 2**60, "20", 3.5)],
+            "": [{"attributes": value} for value in ([], [1], "x", columns * 2)],
+            "lower": [{"attributes": unbounded}] if "lower" in columns[0] else [],
+            "epsilon": [{"parameters": {**parameters, "epsilon": value}} for value in (-1.0, float("nan"))],
+            "unknown": [{"parameters": {"unknown": 1}}],
+            "answers": [{"answers": {**answers, "another": [1]}}],
         }
-        damaged += [{**plain, key: value} for key, values in changes.items() for value in values]
-        for answer in ([], [0.5] * len(plain["answers"][one]), [2**63] * len(plain["answers"][one]), "1", [True]):
-            damaged.append({**plain, "answers": {**plain["answers"], one: answer}})
-        damaged.append({**plain, "answers": {**plain["answers"], "another": [1]}})
-        for values in damaged:
-            with pytest.raises((ParameterError, InputError)):
-                read(values)
+        damaged = [("", {key: value for key, value in plain.items() if key != gone}) for gone in plain]
+        damaged += [(named, {**plain, **change}) for named, wrong in changes.items() for change in wrong]
+        for label, known in answers.items():
+            damaged.append(("", {**plain, "answers": {k: v for k, v in answers.items() if k != label}}))
+            for answer in ([], [0.5] * len(known), [2**70] * len(known), "1", [True], [*known, 1]):
+                damaged.append((label, {**plain, "answers": {**answers, label: answer}}))
+        for named, values in damaged:
+            with pytest.raises((ParameterError, InputError), match=re.escape(named) or None):
+                self.chosen.estimator.from_plain(values)
 
-    def test_scikit_learn_can_copy_and_set_it(self) -> None:
+    def test_scikit_learn_can_copy_and_set_it(self):
         estimator = self.made(Exact())
         copied = clone(estimator)
         assert type(copied) is type(estimator)
@@ -379,13 +395,29 @@ class LearnerConformance:
         assert not hasattr(copied, "model_")
         assert not hasattr(copied, "classes_")
 
-    def test_an_empty_row_contributes_nothing_but_its_place(self) -> None:
+    @pytest.mark.parametrize("epsilon", [None, 2.0])
+    def test_an_empty_row_contributes_nothing_but_its_place(self, epsilon):
+        def fitted(rows: Any, y: Any) -> Any:
+            noise = Exact() if epsilon is None else Study(np.random.default_rng(5))
+            return self.made(noise, epsilon=epsilon).fit(rows, y)
+
         X, y = self.rows(20)
-        y[3] = np.nan if self.target.numeric else EMPTY
+        y[::3] = empty = np.nan if self.target.numeric else EMPTY
         other = X.copy()
-        other[3] = X[4]
-        first, second = (self.made(Exact(), epsilon=None).fit(rows, y).to_plain() for rows in (X, other))
-        assert first == second
+        other[::3] = X[1]
+        assert fitted(X, y).to_plain() == fitted(other, y).to_plain()
+        nothing, none = fitted(X, np.full(20, empty)), np.full(20, empty)
+        assert np.isfinite(nothing.predict(self.asked(X))).all()
+        if hasattr(nothing, "predict_proba"):
+            with pytest.raises(ParameterError, match="no row has a class"):
+                nothing.score(X, none)
+
+    def test_the_order_of_rows_does_not_matter_unless_they_are_dealt_by_their_place(self):
+        X, y = self.rows(20)
+        one, other = (
+            self.made(Exact(), epsilon=None).fit(rows, z).to_plain() for rows, z in ((X, y), (X[::-1], y[::-1]))
+        )
+        assert self.by_place or one == other
 
     # -- helpers ------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """The best of several learners: what it is chosen from, what it releases, and what its file may hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ def ring(count: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return X, (np.abs(X[:, 0]) < 0.5).astype(np.int64)
 
 
-def test_the_candidate_that_fits_is_chosen() -> None:
+def test_the_candidate_that_fits_is_chosen():
     X, y = ring(2_000)
     X[:, 0] = np.where(np.arange(2_000) % 2, X[:, 0], np.abs(X[:, 0]))  # the mean differs a little, too
     chosen = [made(Study(np.random.default_rng(i)), epsilon=4.0, tries=6.0).fit(X, y).best_params_ for i in range(8)]
@@ -43,7 +41,7 @@ def test_the_candidate_that_fits_is_chosen() -> None:
     assert exact.best_score_ == (exact.predict(X[held]) == y[held]).mean()
 
 
-def test_the_model_of_a_try_has_half_of_epsilon_less_the_score() -> None:
+def test_the_model_of_a_try_has_half_of_epsilon_less_the_score():
     X, y = ring(500)
     model = made(Study(np.random.default_rng(1)), epsilon=1.0).fit(X, y).model_
     assert model.best_.setting.parameters.epsilon == pytest.approx(0.4)
@@ -51,7 +49,7 @@ def test_the_model_of_a_try_has_half_of_epsilon_less_the_score() -> None:
     assert [(float(e.epsilon), e.label) for e in model.events()] == [(1.0, "best of a random number of fits")]
 
 
-def test_empty_rows_count_in_the_public_number_of_rows_and_nowhere_else() -> None:
+def test_empty_rows_count_in_the_public_number_of_rows_and_nowhere_else():
     X, y = ring(300)
     y[::3] = EMPTY
     model = made(Exact()).fit(X, y).model_
@@ -59,7 +57,7 @@ def test_empty_rows_count_in_the_public_number_of_rows_and_nowhere_else() -> Non
     assert model.best_score_ <= 2 / 3
 
 
-def test_emptying_a_row_changes_the_score_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_emptying_a_row_changes_the_score_of_no_other(monkeypatch):
     """A product of matrices rounds a row by how many rows there are, and scores are rounded down."""
     generator, count = np.random.default_rng(0), 500
     columns = tuple(Attribute(name=f"x{i}", kind="real", lower=-1, upper=1) for i in range(8))
@@ -93,7 +91,7 @@ def test_emptying_a_row_changes_the_score_of_no_other(monkeypatch: pytest.Monkey
         y[row] = exact - 0.25
 
 
-def test_numbers_are_scored_by_squared_errors() -> None:
+def test_numbers_are_scored_by_squared_errors():
     X, _ = ring(2_000)
     parameters = BEST_REGRESSION.parameters.from_plain(
         {"epsilon": 3.0, "candidates": "linear-regression", "tries": 2.0}
@@ -119,14 +117,14 @@ def test_numbers_are_scored_by_squared_errors() -> None:
         ("", "candidate ''"),
     ],
 )
-def test_what_cannot_be_a_candidate_is_refused_before_a_charge(written: str, message: str) -> None:
+def test_what_cannot_be_a_candidate_is_refused_before_a_charge(written, message):
     with pytest.raises(ParameterError, match=message):
         candidates(written, CLASSIFICATION)
     with pytest.raises(ParameterError, match=message):
         made(Exact(), candidates=written or ";").fit(*ring(10))
 
 
-def test_a_file_whose_model_is_not_that_of_its_candidate_is_refused() -> None:
+def test_a_file_whose_model_is_not_that_of_its_candidate_is_refused():
     plain = made(Study(np.random.default_rng(1)), epsilon=1.0).fit(*ring(200)).to_plain()
     inner = plain["model"]
     for changed in (

@@ -1,9 +1,6 @@
 """The range of each column: what it asks moves by one at most, and bounds that are far too wide cost little."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +26,7 @@ WIDE = Attribute(name="x", kind="real", lower=-100, upper=900)
 
 
 @pytest.mark.parametrize("depth", [1, 3, 8])
-def test_emptying_a_row_moves_each_score_by_one_at_most_and_none_up(depth: int) -> None:
+def test_emptying_a_row_moves_each_score_by_one_at_most_and_none_up(depth):
     values = np.array([-1e9, -100, -99.9, 0, 150, 399.99, 400, 899, 900, 1e9, np.nan])
 
     def scores(column: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -42,7 +39,7 @@ def test_emptying_a_row_moves_each_score_by_one_at_most_and_none_up(depth: int) 
 
 
 @pytest.mark.parametrize("depth", [1, 3, 8])
-def test_windows_lie_within_the_bounds_and_every_place_is_in_one_of_each_width(depth: int) -> None:
+def test_windows_lie_within_the_bounds_and_every_place_is_in_one_of_each_width(depth):
     found = windows(depth)
     assert len({tuple(window) for window in found}) == len(found)
     assert found[:, 1].min() == 0
@@ -54,7 +51,7 @@ def test_windows_lie_within_the_bounds_and_every_place_is_in_one_of_each_width(d
         assert len(covered) == cell_count(depth)
 
 
-def test_whole_numbers_keep_whole_bounds_and_bounds_never_widen() -> None:
+def test_whole_numbers_keep_whole_bounds_and_bounds_never_widen():
     for kind in ("real", "integer", "date"):
         attribute = Attribute(name="x", kind=kind, lower=3, upper=13)
         for window in range(len(windows(4))):
@@ -63,7 +60,7 @@ def test_whole_numbers_keep_whole_bounds_and_bounds_never_widen() -> None:
             assert kind == "real" or (lower, upper) == (round(lower), round(upper))
 
 
-def test_with_little_known_nothing_is_asked_and_the_more_is_known_the_less_is_paid() -> None:
+def test_with_little_known_nothing_is_asked_and_the_more_is_known_the_less_is_paid():
     assert range_depth(range_share(30.0) * 30.0) == 0
     shares = [range_share(known) for known in (50.0, 1e3, 1e5, 1e9)]
     assert shares == sorted(shares, reverse=True)
@@ -72,7 +69,7 @@ def test_with_little_known_nothing_is_asked_and_the_more_is_known_the_less_is_pa
 
 
 @pytest.mark.parametrize("known", [15.0, 30.0, 60.0, 300.0])
-def test_a_window_that_holds_no_row_wins_once_in_e_cubed_at_most(known: float) -> None:
+def test_a_window_that_holds_no_row_wins_once_in_e_cubed_at_most(known):
     """More than 45 of 400 have a chance below 1e-6 where each has one of e^−3."""
     rows, depth = 1_000, range_depth(known)
     values = np.linspace(-100, 900, rows)  # wide: nothing is won by a narrow window
@@ -85,7 +82,7 @@ def test_a_window_that_holds_no_row_wins_once_in_e_cubed_at_most(known: float) -
     assert sum(high - low < 250 for low, high in held) <= 45
 
 
-def test_the_range_of_each_column_is_found_and_is_in_the_file() -> None:
+def test_the_range_of_each_column_is_found_and_is_in_the_file():
     generator = np.random.default_rng(1)
     y = generator.integers(0, 2, 2_000)
     X = np.column_stack([generator.normal(30 + 5 * y, 5), generator.integers(0, 3, 2_000)])
@@ -106,7 +103,7 @@ def test_the_range_of_each_column_is_found_and_is_in_the_file() -> None:
     assert NaiveBayes.from_plain(former).setting.attributes[0] == WIDE
 
 
-def test_models_that_take_no_ranges_ask_for_none() -> None:
+def test_models_that_take_no_ranges_ask_for_none():
     for chosen in LEARNERS:
         since = chosen.estimator.model_type.setting_type.ranges_since
         assert ("ranges" in chosen.parameters.declared()) == (since > 0)
@@ -119,14 +116,14 @@ def widened(data: Table, times: float) -> Table:
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.70), (3.0, 0.73), (10.0, 0.735)])
-def test_bounds_ten_times_too_wide_cost_naive_bayes_little(shared_data: Path, epsilon: float, least: float) -> None:
+def test_bounds_ten_times_too_wide_cost_naive_bayes_little(shared_data, epsilon, least):
     """Without ranges it is .64 at all of these ε: one class for all."""
     found = widened(diabetes(shared_data), 10).accuracies(epsilon, 20)
     assert found.mean() > least
     assert found.mean() < 0.77 + 3 * deviation_of_mean(found)
 
 
-def test_logistic_regression_does_not_fall_where_it_turns_to_sums(shared_data: Path) -> None:
+def test_logistic_regression_does_not_fall_where_it_turns_to_sums(shared_data):
     data, chosen = widened(diabetes(shared_data), 10), learner("logistic-regression")
 
     def mean(epsilon: float) -> float:

@@ -82,6 +82,7 @@ class TestNaiveBayes(LearnerConformance):
 class TestBestClassifier(LearnerConformance):
     chosen = BEST_CLASSIFIER
     keys = ("chosen", "model")
+    by_place = True
     attributes, target = (X, COLOUR), TWO
     given: ClassVar[dict[str, Any]] = {"candidates": "logistic-regression; naive-bayes: ranges=declared", "tries": 3.0}
     # One try is looked at, the last candidate's: it has half, and what the best of them costs is another test's.
@@ -95,6 +96,7 @@ class TestBestClassifier(LearnerConformance):
 class TestBestRegression(LearnerConformance):
     chosen = BEST_REGRESSION
     keys = ("chosen", "model")
+    by_place = True
     attributes, target = (X, COLOUR), NUMBER
     given: ClassVar[dict[str, Any]] = {
         "candidates": "forest-regression: depth=1; linear-regression: ranges=declared",
@@ -271,6 +273,7 @@ class OfMedians(LearnerConformance):
 
     attributes, target = (X, STEPS, COLOUR), NUMBER
     keys = ("asked",)
+    by_place = True
     ways = tuple(Way({"epsilon": 2.0, "aggregate": aggregate}) for aggregate in ("exponential", "smooth"))
     tables = BLOCKS
 

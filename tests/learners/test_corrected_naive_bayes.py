@@ -1,7 +1,5 @@
 """Naive Bayes that knows the public tables: the ordinary model where they change nothing, else never far below 0."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -64,7 +62,7 @@ def sanitised(tables: tuple[PublicTable, ...], cells: np.ndarray, seed: int) -> 
 
 
 @pytest.mark.parametrize("name", ["grr", "staircase"])
-def test_where_the_tables_change_nothing_it_is_the_ordinary_model(name: str) -> None:
+def test_where_the_tables_change_nothing_it_is_the_ordinary_model(name):
     cells, y = rows(400)
     tables = tuple(table_of(a, 30.0, name if a.numeric else "grr") for a in ALL)
     model = CorrectedNaiveBayes(tables, table_of(KIND, 30.0)).fit(cells, y)
@@ -88,7 +86,7 @@ def test_where_the_tables_change_nothing_it_is_the_ordinary_model(name: str) -> 
     assert model.predict_proba(fresh) == pytest.approx(usual.predict_proba(fresh), abs=1e-4)
 
 
-def test_the_ordinary_figures_come_back_from_many_noisy_rows() -> None:
+def test_the_ordinary_figures_come_back_from_many_noisy_rows():
     cells, y = rows(40_000)
     tables = (*(table_of(a, 3.0, "staircase" if a.numeric else "grr") for a in ALL), table_of(KIND, 3.0))
     drawn = sanitised(tables, np.column_stack([cells, y]), 5)
@@ -111,7 +109,7 @@ def test_the_ordinary_figures_come_back_from_many_noisy_rows() -> None:
     assert np.abs(got.probabilities - wanted.probabilities).max() < 0.04
 
 
-def test_the_variances_of_differences_are_those_of_repeated_draws() -> None:
+def test_the_variances_of_differences_are_those_of_repeated_draws():
     cells, y = rows(1000)
     tables = (table_of(SIZE, 2.0, "staircase"), table_of(KIND, 2.0))
     found = []
@@ -127,7 +125,7 @@ def test_the_variances_of_differences_are_those_of_repeated_draws() -> None:
     assert np.all(found[0].added <= found[0].variances)
 
 
-def test_differences_that_are_noise_are_left_out_and_clear_ones_believed() -> None:
+def test_differences_that_are_noise_are_left_out_and_clear_ones_believed():
     generator = np.random.default_rng(0)
     variances = np.full((20, 2), 0.04)
     noise = generator.normal(0, 0.2, (20, 1)) * [1, -1]
@@ -143,7 +141,7 @@ def test_differences_that_are_noise_are_left_out_and_clear_ones_believed() -> No
     assert np.all(left == 0)
 
 
-def test_frequencies_are_those_of_the_true_cells() -> None:
+def test_frequencies_are_those_of_the_true_cells():
     table = table_of(COLOUR, 2.0)
     true = np.array([0.5, 0.1, 0.3, 0.1])
     answers = true @ table.randomiser.probabilities()
@@ -171,7 +169,7 @@ def accuracies(epsilon: float, repeats: int, informative: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("informative", [True, False])
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-def test_it_is_never_far_below_the_majority_that_the_sanitised_classes_name(epsilon: float, informative: bool) -> None:
+def test_it_is_never_far_below_the_majority_that_the_sanitised_classes_name(epsilon, informative):
     # Over 10 disjoint sets of 40 seeds the mean was −0.004 in the worst of them and −0.002 on average, with a deviation
     # of 0.001 between sets: a sound version fails by chance less than once in 1,000 times.
     gain = accuracies(epsilon, 40, informative)
@@ -180,7 +178,7 @@ def test_it_is_never_far_below_the_majority_that_the_sanitised_classes_name(epsi
         assert gain.mean() > 0.1
 
 
-def test_a_column_of_very_many_names_is_left_out_and_the_rest_serves() -> None:
+def test_a_column_of_very_many_names_is_left_out_and_the_rest_serves():
     many = replace(COLOUR, domain=tuple(f"name {i}" for i in range(600)))
     cells, y = rows(300)
     tables = (table_of(SIZE, 30.0), table_of(many, 1.0))
@@ -188,7 +186,7 @@ def test_a_column_of_very_many_names_is_left_out_and_the_rest_serves() -> None:
     assert list(model.densities_) == [0]
 
 
-def test_a_cell_that_is_none_of_the_column_is_refused() -> None:
+def test_a_cell_that_is_none_of_the_column_is_refused():
     model = CorrectedNaiveBayes((table_of(COLOUR, 1.0),), table_of(KIND, 1.0))
     with pytest.raises(InputError, match="column Colour"):
         model.fit(np.array([[4]]), np.array([0]))
@@ -199,7 +197,7 @@ def test_a_cell_that_is_none_of_the_column_is_refused() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 30.0])
-def test_rows_without_a_class_are_told_apart_and_left_out(epsilon: float) -> None:
+def test_rows_without_a_class_are_told_apart_and_left_out(epsilon):
     """A total plan has one more cell for a missing class; the model has the declared classes alone."""
     cells, y = rows(4000)
     gone = np.random.default_rng(3).random(len(y)) < 0.15

@@ -1,7 +1,5 @@
 """Models of sanitised cells as files: the same predictions bit for bit, and nothing is taken that is not checked."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable
@@ -74,7 +72,7 @@ def through_a_file(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(st.data(), chosen_columns(), st.integers(0, 2**32 - 1))
-def test_a_naive_bayes_model_comes_back_bit_for_bit(data: Any, attributes: tuple[Attribute, ...], seed: int) -> None:
+def test_a_naive_bayes_model_comes_back_bit_for_bit(data, attributes, seed):
     densities: dict[int, Any] = {}
     for j in data.draw(st.permutations(range(len(attributes))), "order"):
         attribute = attributes[j]
@@ -95,7 +93,7 @@ def test_a_naive_bayes_model_comes_back_bit_for_bit(data: Any, attributes: tuple
 
 
 @given(st.data(), chosen_columns(), st.integers(0, 2**32 - 1))
-def test_a_line_comes_back_bit_for_bit(data: Any, attributes: tuple[Attribute, ...], seed: int) -> None:
+def test_a_line_comes_back_bit_for_bit(data, attributes, seed):
     shape = (len(Encoding(attributes).labels),)
     centre, slopes = data.draw(figures(shape, -1.0, 1.0)), data.draw(figures(shape, -1e3, 1e3))
     line = Line(centre, data.draw(st.floats(-1.0, 1.0)), slopes)
@@ -123,7 +121,7 @@ def fitted(name: str, epsilon: float = 3.0) -> CorrectedEstimator:
 
 @pytest.mark.parametrize("epsilon", [0.05, 3.0, 30.0])
 @pytest.mark.parametrize("name", ABLE)
-def test_what_each_learner_fits_can_be_written_and_read(name: str, epsilon: float) -> None:
+def test_what_each_learner_fits_can_be_written_and_read(name, epsilon):
     model = fitted(name, epsilon)
     again = corrected(learner(name)).from_plain(through_a_file(model.to_plain()))
     assert again.facts == model.model_.facts
@@ -133,7 +131,7 @@ def test_what_each_learner_fits_can_be_written_and_read(name: str, epsilon: floa
 
 
 @pytest.mark.parametrize("name", ABLE)
-def test_a_file_of_another_kind_or_with_other_keys_is_refused(name: str) -> None:
+def test_a_file_of_another_kind_or_with_other_keys_is_refused(name):
     plain = fitted(name).to_plain()
     read = corrected(learner(name)).from_plain
     read(plain)
@@ -190,14 +188,14 @@ def line_faults() -> list[tuple[str, Callable[[dict[str, Any]], object]]]:
     ("name", "said", "change"),
     [("naive-bayes", *fault) for fault in bayes_faults()] + [("linear-regression", *fault) for fault in line_faults()],
 )
-def test_figures_that_no_such_model_has_are_refused_by_name(name: str, said: str, change: Any) -> None:
+def test_figures_that_no_such_model_has_are_refused_by_name(name, said, change):
     plain = copy.deepcopy(fitted(name).to_plain())
     change(plain)
     with pytest.raises(ParameterError, match=said):
         corrected(learner(name)).from_plain(plain)
 
 
-def test_a_learner_without_it_names_those_that_have_it() -> None:
+def test_a_learner_without_it_names_those_that_have_it():
     with pytest.raises(
         ParameterError, match=f"“DBSCAN on a grid” cannot learn from a release; choose one of {', '.join(ABLE)}"
     ):
@@ -260,7 +258,7 @@ def r2(predicted: np.ndarray, truth: np.ndarray) -> float:
     return float(1 - ((predicted - truth) ** 2).mean() / truth.var())
 
 
-def test_where_the_tables_change_nothing_it_is_the_ordinary_line() -> None:
+def test_where_the_tables_change_nothing_it_is_the_ordinary_line():
     cells = rows_of_a_line(500)
     X = numbers(cells)
     public = tables(30.0)
@@ -273,7 +271,7 @@ def test_where_the_tables_change_nothing_it_is_the_ordinary_line() -> None:
     assert model.line_.height == pytest.approx(usual.model_.line_.height, abs=1e-4)
 
 
-def test_noise_in_the_columns_does_not_flatten_the_slopes() -> None:
+def test_noise_in_the_columns_does_not_flatten_the_slopes():
     cells = rows_of_a_line(20_000)
     model, answers = fitted_line(5.0, cells, seed=3)
     X, drawn = numbers(cells), numbers(answers)
@@ -290,7 +288,7 @@ def test_noise_in_the_columns_does_not_flatten_the_slopes() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 10.0])
 @pytest.mark.parametrize("depends", [True, False])
-def test_where_nothing_can_be_told_it_says_the_mean(epsilon: float, depends: bool) -> None:
+def test_where_nothing_can_be_told_it_says_the_mean(epsilon, depends):
     """The slopes never make it worse than its own mean by more than 0.02 of the variance.
 
     Over 5 disjoint sets of 20 seeds the worst was 0.010, at ε = 10 without dependence, with a deviation of 0.001
@@ -308,7 +306,7 @@ def test_where_nothing_can_be_told_it_says_the_mean(epsilon: float, depends: boo
         assert np.mean(lost) < -0.5
 
 
-def test_a_column_of_very_many_names_has_no_slope_and_the_rest_serves() -> None:
+def test_a_column_of_very_many_names_has_no_slope_and_the_rest_serves():
     many = Attribute(name="Many", kind="category", domain=tuple(f"name {i}" for i in range(600)))
     cells = rows_of_a_line(500)
     public = (table_of(SIZE, 30.0), table_of(many, 1.0), table_of(SEX, 30.0))
@@ -322,14 +320,14 @@ def test_a_column_of_very_many_names_has_no_slope_and_the_rest_serves() -> None:
     assert level.predict(X[:, [2]]) == pytest.approx(np.full(500, X[:, -1].mean()), abs=0.1)
 
 
-def test_a_cell_that_is_none_of_the_column_is_refused() -> None:
+def test_a_cell_that_is_none_of_the_column_is_refused():
     public = tables(1.0)
     with pytest.raises(InputError, match="column Price"):
         CorrectedLinearRegression(public[:-1], public[-1]).fit(np.zeros((1, 4), dtype=np.int64), np.array([201]))
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(30.0, 0.75), (8.0, 0.6)])
-def test_rows_without_a_number_to_predict_do_not_flatten_the_line(epsilon: float, least: float) -> None:
+def test_rows_without_a_number_to_predict_do_not_flatten_the_line(epsilon, least):
     """A total plan has one more cell for a missing target; which rows these are depends on nothing here."""
     cells = rows_of_a_line(6000)
     cells[np.random.default_rng(3).random(len(cells)) < 0.4, -1] = grid(WIDE_PRICE).cells.size

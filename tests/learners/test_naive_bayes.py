@@ -1,11 +1,7 @@
 """The estimator: what it charges and when, what it refuses, what it writes down."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +12,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from workbench.data.schema import Attribute
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel
+from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.likelihood import CellDensity, GaussianDensity
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.params import BudgetRefusedError, InputError, ParameterError
-from workbench.privacy.accounting.event import Composed, Cost
+from workbench.privacy.accounting.event import Cost
 from workbench.work.noise import Charged, Exact, Study
 
 AGE = Attribute(name="age", kind="integer", lower=0, upper=120)
@@ -51,20 +47,9 @@ def refuse(_cost: Cost) -> None:
     raise BudgetRefusedError("too dear")
 
 
-def test_the_charge_is_epsilon_with_one_event_a_query() -> None:
-    paid: list[Cost] = []
-    X, y = people(400)
-    fitted = learner(Charged(paid.append), epsilon=0.7).fit(X, y)
-    (cost,) = paid
-    assert cost.epsilon == Decimal("0.7")
-    assert cost.delta == 0
-    assert isinstance(cost.event, Composed)
-    assert cost.event.events == fitted.events(400)
-    assert sum((e.epsilon for e in fitted.events()), Decimal(0)) == Decimal("0.7")
-    all_of_them = learner(Charged(paid.append), epsilon=7.0).fit(X, y)
-    assert all_of_them.events() == all_of_them.events(400)
-    assert sum((e.epsilon for e in all_of_them.events()), Decimal(0)) == 7
-    assert [e.label for e in all_of_them.events()] == [
+def test_each_query_has_an_event_and_noise_for_no_more_than_its_share():
+    fitted = learner(study(), epsilon=7.0).fit(*people(400))
+    assert [e.label for e in fitted.events()] == [
         "range of age",
         "range of income",
         "class sizes",
@@ -74,31 +59,18 @@ def test_the_charge_is_epsilon_with_one_event_a_query() -> None:
         "colour: histogram",
         "smoker: histogram",
     ]
-    for query in all_of_them.model_.queries:
+    for query in fitted.model_.queries:
         assert query.share is not None
         assert Decimal(query.share.loss) <= query.share.amount
 
 
-@pytest.mark.parametrize(("noise", "releasable"), [(Charged([].append), True), (study(), False), (Exact(), False)])
-def test_only_released_noise_is_releasable(noise: Any, releasable: bool) -> None:
-    fitted = learner(noise).fit(*people(50))
-    assert fitted.releasable is fitted.model_.releasable is releasable
-    assert NaiveBayes.from_plain(fitted.to_plain()).releasable is releasable
-
-
-def test_without_noise_nothing_is_charged() -> None:
-    fitted = learner(Exact(), epsilon=None).fit(*people(50))
-    assert fitted.events() == ()
-    assert fitted.cost(50) is None
-
-
-def test_releases_of_the_same_rows_differ() -> None:
+def test_releases_of_the_same_rows_differ():
     X, y = people(100)
     one, two = (learner(Charged(lambda _cost: None)).fit(X, y).model_.answers for _ in range(2))
     assert one != two
 
 
-def test_missing_values_contribute_only_to_presence() -> None:
+def test_missing_values_contribute_only_to_presence():
     X, y = people(300)
     model = learner(Exact(), epsilon=None).fit(X, y).model_
     density = model.densities_[1]
@@ -112,17 +84,7 @@ def test_missing_values_contribute_only_to_presence() -> None:
     assert model.predict_proba(missing)[0, 1] > model.predict_proba(present_row)[0, 1]
 
 
-def test_empty_rows_contribute_nothing_but_their_number() -> None:
-    X, y = people(200)
-    emptied = y.copy()
-    emptied[:50] = -1
-    with_empty = learner(Exact(), epsilon=None).fit(X, emptied).model_
-    without = learner(Exact(), epsilon=None).fit(X[50:], y[50:]).model_
-    assert with_empty.answers["class sizes"] == without.answers["class sizes"]
-    np.testing.assert_allclose(with_empty.predict_proba(X), without.predict_proba(X), atol=1e-6)
-
-
-def test_values_outside_the_bounds_are_clamped() -> None:
+def test_values_outside_the_bounds_are_clamped():
     X, y = people(200)
     wild = X.copy()
     wild[0, 0], wild[1, 0] = 1e9, -1e9
@@ -133,7 +95,7 @@ def test_values_outside_the_bounds_are_clamped() -> None:
     np.testing.assert_array_equal(one.predict_proba(wild), two.predict_proba(tame))
 
 
-def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked() -> None:
+def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked():
     X, y = people(200)
     used = [len(learner(study(), epsilon=e).fit(X, y).attributes_used) for e in (0.01, 0.5, 3.0)]
     assert used == [1, 2, 4]
@@ -141,7 +103,7 @@ def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked() -> None:
     assert [e.label for e in learner(study(), epsilon=0.01).events(200)] == told
 
 
-def test_mixed_attributes_beat_the_largest_class_in_private() -> None:
+def test_mixed_attributes_beat_the_largest_class_in_private():
     X, y = people(1200, seed=5)
     accuracies = [learner(study(s)).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) for s in range(10)]
     plain = learner(Exact(), epsilon=None).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
@@ -150,7 +112,7 @@ def test_mixed_attributes_beat_the_largest_class_in_private() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1e6])
-def test_probabilities_stay_probabilities_at_any_epsilon(epsilon: float) -> None:
+def test_probabilities_stay_probabilities_at_any_epsilon(epsilon):
     X, y = people(60)
     for seed in range(20):
         found = learner(study(seed), epsilon=epsilon).fit(X, y).predict_proba(X)
@@ -158,40 +120,10 @@ def test_probabilities_stay_probabilities_at_any_epsilon(epsilon: float) -> None
         np.testing.assert_allclose(found.sum(axis=1), 1)
 
 
-def test_a_class_without_rows_is_never_preferred() -> None:
+def test_a_class_without_rows_is_never_preferred():
     X, _ = people(60)
     fitted = learner(Exact(), epsilon=None).fit(X, np.zeros(60, dtype=int))
     assert set(fitted.predict(X)) == {0}
-
-
-SPOILS: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
-    ("learner", lambda p: p.update(learner="kmeans")),
-    ("format", lambda p: p.update(format=99)),
-    ("format", lambda p: p.update(format=True)),
-    ("noise", lambda p: p.update(noise="none at all")),
-    ("rows", lambda p: p.pop("rows")),
-    ("rows", lambda p: p.update(rows=0)),
-    ("rows", lambda p: p.update(rows=3.5)),
-    ("epsilon", lambda p: p["parameters"].update(epsilon=float("nan"))),
-    ("epsilon", lambda p: p["parameters"].pop("epsilon")),
-    ("lower", lambda p: p["attributes"][0].pop("lower")),
-    ("attributes", lambda p: p.update(attributes="age")),
-    ("table", lambda p: p.update(attributes=["age"])),
-    ("attribute", lambda p: p.update(attributes=[])),
-    ("answers", lambda p: p["answers"].pop("age: sums")),
-    ("whole numbers", lambda p: p["answers"]["class sizes"].append(1)),
-    ("whole numbers", lambda p: p["answers"].update({"class sizes": [1.5, 2]})),
-    ("whole numbers", lambda p: p["answers"].update({"class sizes": [True, 2]})),
-    ("whole numbers", lambda p: p["answers"].update({"class sizes": [2**70, 2]})),
-]
-
-
-@pytest.mark.parametrize(("named", "spoil"), SPOILS)
-def test_a_spoilt_file_is_refused_by_name(named: str, spoil: Callable[[dict[str, Any]], object]) -> None:
-    plain = learner(study()).fit(*people(300)).to_plain()
-    spoil(plain)
-    with pytest.raises(ParameterError, match=named):
-        NaiveBayesModel.from_plain(plain)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +137,7 @@ def test_a_spoilt_file_is_refused_by_name(named: str, spoil: Callable[[dict[str,
         (1, 3, np.nan, "row 2, column smoker"),
     ],
 )
-def test_a_wrong_cell_is_named_by_row_and_column(row: int, column: int, value: float, said: str) -> None:
+def test_a_wrong_cell_is_named_by_row_and_column(row, column, value, said):
     X, y = people(20)
     X[row, column] = value
     with pytest.raises(InputError) as caught:
@@ -214,7 +146,7 @@ def test_a_wrong_cell_is_named_by_row_and_column(row: int, column: int, value: f
 
 
 @pytest.mark.parametrize("code", [2, -2, 0.5, np.nan])
-def test_a_wrong_class_code_is_named_by_row(code: float) -> None:
+def test_a_wrong_class_code_is_named_by_row(code):
     X, y = people(20)
     wrong = y.astype(float)
     wrong[4] = code
@@ -233,7 +165,7 @@ def test_a_wrong_class_code_is_named_by_row(code: float) -> None:
         (np.zeros((1, 4)), ["no"]),
     ],
 )
-def test_tables_of_the_wrong_shape_or_type_are_refused(X: Any, y: Any) -> None:
+def test_tables_of_the_wrong_shape_or_type_are_refused(X, y):
     with pytest.raises(InputError):
         learner(study()).fit(X, y)
 
@@ -250,9 +182,7 @@ def test_tables_of_the_wrong_shape_or_type_are_refused(X: Any, y: Any) -> None:
         ((Attribute(name="x", kind="category"),), TARGET, "domain is not declared"),
     ],
 )
-def test_undeclared_facts_are_refused_before_anything_is_charged(
-    attributes: tuple[Attribute, ...], target: Attribute, said: str
-) -> None:
+def test_undeclared_facts_are_refused_before_anything_is_charged(attributes, target, said):
     with pytest.raises(ParameterError, match=said):
         NaiveBayes(attributes, target, NaiveBayesParameters(epsilon=1), Charged(refuse)).fit(
             np.zeros((5, len(attributes))), np.zeros(5, dtype=int)
@@ -266,7 +196,7 @@ PLAIN = NaiveBayesParameters()
 
 
 @pytest.fixture
-def bayes(golden_entries: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+def bayes(golden_entries):
     """The golden values of naive Bayes with their tolerances."""
     return {e["name"]: (e["value"], e["tolerance"]) for e in golden_entries if e["name"].startswith("bayes_")}
 
@@ -275,7 +205,7 @@ def category(name: str, *domain: str) -> Attribute:
     return Attribute(name=name, kind="category", domain=domain)
 
 
-def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
+def test_diabetes_reference_accuracy_and_f1(shared_data):
     rows = np.loadtxt(shared_data / "diabetes.csv", delimiter=",", skiprows=1)
     X, y = rows[:, :8], rows[:, 8].astype(np.int64)
     for column in (1, 2, 3, 4, 5):  # a zero there is a missing value, and the median is of the values that are there
@@ -294,7 +224,7 @@ def test_diabetes_reference_accuracy_and_f1(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [iris, breast_cancer])
-def test_probabilities_equal_gaussian_naive_bayes(make) -> None:
+def test_probabilities_equal_gaussian_naive_bayes(make):
     data = make()
     reference = GaussianNB(var_smoothing=0).fit(data.X, data.y)
     ours = NaiveBayes(data.attributes, data.target, PLAIN, Exact()).fit(data.X, data.y)
@@ -309,7 +239,7 @@ def test_probabilities_equal_gaussian_naive_bayes(make) -> None:
     )
 
 
-def test_probabilities_equal_categorical_naive_bayes() -> None:
+def test_probabilities_equal_categorical_naive_bayes():
     generator = np.random.default_rng(3)
     y = generator.integers(0, 3, 200)
     X = np.column_stack([(y + generator.integers(0, 2, 200)) % 4, generator.integers(0, 3, 200)]).astype(float)
@@ -319,7 +249,7 @@ def test_probabilities_equal_categorical_naive_bayes() -> None:
     np.testing.assert_allclose(ours.predict_proba(X), reference.predict_proba(X.astype(int)), rtol=1e-12)
 
 
-def test_mixed_attributes_multiply_their_densities() -> None:
+def test_mixed_attributes_multiply_their_densities():
     generator = np.random.default_rng(4)
     y = generator.integers(0, 2, 300)
     numbers, codes = generator.normal(y, 1.0), (y + (generator.random(300) < 0.3)) % 2
@@ -336,7 +266,7 @@ def test_mixed_attributes_multiply_their_densities() -> None:
     )
 
 
-def test_golden_missed_payment(shared_data: Path, bayes: dict[str, tuple[float, float]]) -> None:
+def test_golden_missed_payment(shared_data, bayes):
     domains = {"Age": ("Young", "Medium", "Old"), "Income": ("Low", "Medium", "High"), "Gender": ("Male", "Female")}
     lines = (shared_data / "missed_payment.csv").read_text().splitlines()[1:]
     cells = [line.split(",") for line in lines]
@@ -355,9 +285,7 @@ def test_golden_missed_payment(shared_data: Path, bayes: dict[str, tuple[float, 
     assert model.predict_proba(person)[0, 1] == pytest.approx(value, abs=tolerance)
 
 
-def test_golden_sex_classification_with_sample_variances(
-    shared_data: Path, bayes: dict[str, tuple[float, float]]
-) -> None:
+def test_golden_sex_classification_with_sample_variances(shared_data, bayes):
     rows = [line.split(",") for line in (shared_data / "sex_classification.csv").read_text().splitlines()[1:]]
     X = np.array([[float(v) for v in row[1:]] for row in rows])
     y = np.array([("masc", "fem").index(row[0]) for row in rows])
@@ -382,7 +310,7 @@ def test_golden_sex_classification_with_sample_variances(
     assert model.predict(person[None]) == [1]
 
 
-def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes() -> None:
+def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes():
     attributes = [category("a", "x", "y", "z")]
     model = NaiveBayes(attributes, category("y", "n", "p"), NaiveBayesParameters(smoothing=0), Exact()).fit(
         [[0], [1], [0], [1]], [0, 1, 0, 0]

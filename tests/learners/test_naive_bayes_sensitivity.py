@@ -1,7 +1,5 @@
 """Neighbours in integers: the L1 distance of what is asked never passes the declared sensitivity."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -48,7 +46,7 @@ def asked(rows: Sequence[Record], epsilon: float) -> list[tuple[tuple[int, ...],
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 16, 255, 1024])
-def test_every_cell_contributes_at_most_the_grid_size(size: int) -> None:
+def test_every_cell_contributes_at_most_the_grid_size(size):
     cells = np.arange(-size, size + 1)
     norms = np.abs(cells) + np.abs(square_complement(cells, size))
     assert norms.max() == size
@@ -57,7 +55,7 @@ def test_every_cell_contributes_at_most_the_grid_size(size: int) -> None:
 
 
 @given(st.integers(-(2**30), 2**30))
-def test_the_finest_grid_contributes_at_most_its_size(cell: int) -> None:
+def test_the_finest_grid_contributes_at_most_its_size(cell):
     size = 2**30
     square = int(square_complement(np.array([cell]), size)[0])
     assert square == (size**2 - cell**2 + size) // (2 * size)
@@ -70,9 +68,7 @@ def test_the_finest_grid_contributes_at_most_its_size(cell: int) -> None:
     st.booleans(),
     st.tuples(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300)),
 )
-def test_removing_a_row_moves_the_sums_by_at_most_the_grid_size(
-    rows: list[tuple[float, int]], removed: int, per_class: bool, pair: tuple[float, float]
-) -> None:
+def test_removing_a_row_moves_the_sums_by_at_most_the_grid_size(rows, removed, per_class, pair):
     lower, upper = min(pair), max(pair)
     if not upper / 2 - lower / 2 > 1e-300:
         lower, upper = 0.0, 1.0
@@ -86,7 +82,7 @@ def test_removing_a_row_moves_the_sums_by_at_most_the_grid_size(
 
 
 @given(st.integers(1, 2**40), st.floats(1e-9, 1e6))
-def test_sums_and_their_noise_fit_64_bits(rows: int, epsilon: float) -> None:
+def test_sums_and_their_noise_fit_64_bits(rows, epsilon):
     size = grid_size(rows, epsilon)
     assert rows * size <= 2**60
     assert size == 2 or size / epsilon <= 2**55
@@ -115,7 +111,7 @@ RECORDS: list[Record] = [*itertools.product((-9.0, 5.0), (np.nan, 0.4), (0, 2), 
 @pytest.mark.parametrize(
     ("rows", "records"), [(1, RECORDS), (2, RECORDS), (3, RECORDS[::5]), (6, [RECORDS[0], RECORDS[7], RECORDS[-1]])]
 )
-def test_a_row_moves_every_loss_in_one_direction_and_by_what_is_paid_for(rows: int, records: list[Record]) -> None:
+def test_a_row_moves_every_loss_in_one_direction_and_by_what_is_paid_for(rows, records):
     found = {t: losses(t) for t in itertools.product([*records, EMPTY_ROW], repeat=rows)}
     moved = set()
     for table, whole in found.items():
@@ -129,14 +125,14 @@ def test_a_row_moves_every_loss_in_one_direction_and_by_what_is_paid_for(rows: i
 
 
 @given(st.lists(st.sampled_from([*RECORDS, EMPTY_ROW]), min_size=1, max_size=40), st.integers(0, 39))
-def test_the_same_holds_in_larger_tables(rows: list[Record], at: int) -> None:
+def test_the_same_holds_in_larger_tables(rows, at):
     at %= len(rows)
     without = losses([*rows[:at], EMPTY_ROW, *rows[at + 1 :]])
     for whole, rest in zip(losses(rows), without, strict=True):
         assert 0 <= whole - rest <= SENSITIVITY
 
 
-def test_losses_of_a_billion_rows_are_whole_numbers() -> None:
+def test_losses_of_a_billion_rows_are_whole_numbers():
     from workbench.learners.naive_bayes.estimator import _loss
 
     assert _loss([10**9, 10**9]) == UNIT * 10**9 // 2
@@ -154,7 +150,7 @@ def many(columns: int, telling: int, rows: int = 600) -> tuple[np.ndarray, np.nd
 
 
 @pytest.mark.parametrize("telling", [0, 7, 19])
-def test_the_telling_attribute_is_found_wherever_it_stands(telling: int) -> None:
+def test_the_telling_attribute_is_found_wherever_it_stands(telling):
     X, y, attributes = many(20, telling)
     accuracies = []
     for seed in range(5):
@@ -166,7 +162,7 @@ def test_the_telling_attribute_is_found_wherever_it_stands(telling: int) -> None
     assert np.mean(accuracies) > 0.9
 
 
-def test_without_noise_in_the_choice_the_order_of_columns_is_no_matter() -> None:
+def test_without_noise_in_the_choice_the_order_of_columns_is_no_matter():
     X, y, attributes = many(12, 4)
     said = set()
     for seed in range(4):
@@ -185,9 +181,7 @@ def test_without_noise_in_the_choice_the_order_of_columns_is_no_matter() -> None
     st.floats(0.01, 0.99),
     st.data(),
 )
-def test_the_shares_sum_to_epsilon_whatever_is_chosen(
-    epsilon: float, rows: int, columns: int, count: float, choice: float, data: st.DataObject
-) -> None:
+def test_the_shares_sum_to_epsilon_whatever_is_chosen(epsilon, rows, columns, count, choice, data):
     kinds = [KINDS[j % 3] for j in range(columns)]
     attributes = tuple(
         Attribute(**{**{n: getattr(a, n) for n in Attribute.declared()}, "name": f"{j}"}) for j, a in enumerate(kinds)
@@ -205,7 +199,7 @@ def test_the_shares_sum_to_epsilon_whatever_is_chosen(
     assert min(spent) > 0
 
 
-def test_the_file_names_what_was_chosen_and_is_checked() -> None:
+def test_the_file_names_what_was_chosen_and_is_checked():
     X, y, attributes = many(20, 7)
     noise = Study(np.random.default_rng(0))
     model = NaiveBayes(attributes, CHOICE_TARGET, NaiveBayesParameters(epsilon=1.0), noise).fit(X, y)
@@ -217,13 +211,13 @@ def test_the_file_names_what_was_chosen_and_is_checked() -> None:
             NaiveBayesModel.from_plain({**plain, "used": used})
 
 
-def test_without_noise_all_attributes_are_used() -> None:
+def test_without_noise_all_attributes_are_used():
     X, y, attributes = many(20, 7)
     model = NaiveBayes(attributes, CHOICE_TARGET, NaiveBayesParameters(), Exact()).fit(X, y)
     assert model.attributes_used == tuple(a.name for a in attributes)
 
 
-def test_card_and_command_say_what_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_card_and_command_say_what_is_used(tmp_path, capsys):
     from workbench.cli import main
     from workbench.release.certificate import read_card
     from workbench.release.verify import verify_release
@@ -281,7 +275,7 @@ def asked_by_plan(rows: tuple[Cells, ...], epsilon: float) -> list[tuple[tuple[i
         (4, [("5", "2020-12-31", "red", "n"), ("x", "soon", "pink", "p"), ("-99", None, "blue", "q")]),
     ],
 )
-def test_emptying_any_row_stays_within_the_charge(rows: int, records: list[Cells], epsilon: float) -> None:
+def test_emptying_any_row_stays_within_the_charge(rows, records, epsilon):
     tables = {t: asked_by_plan(t, epsilon) for t in itertools.product([*records, EMPTY_CELLS], repeat=rows)}
     spent = []
     for cells, one in tables.items():
@@ -299,21 +293,21 @@ def test_emptying_any_row_stays_within_the_charge(rows: int, records: list[Cells
     assert max(spent) == pytest.approx(epsilon, rel=0.25)
 
 
-def test_a_row_without_a_valid_class_contributes_nothing() -> None:
+def test_a_row_without_a_valid_class_contributes_nothing():
     whole = ("5", "2020-12-31", "red", "n")
     for klass in ("q", None, "", "N"):
         for values in itertools.product(X, DAY, COLOUR):
             assert asked_by_plan((whole, (*values, klass)), 2.0) == asked_by_plan((whole, EMPTY_CELLS), 2.0)
 
 
-def test_a_missing_feature_contributes_its_presence_and_no_sum() -> None:
+def test_a_missing_feature_contributes_its_presence_and_no_sum():
     sums = {(values, size) for values, size, _ in asked_by_plan((("x", "soon", "pink", "p"),), 2.0)}
     moments = [values for values, size in sums if size > 1]
     assert moments
     assert all(set(values) == {0} for values in moments)
 
 
-def test_the_target_is_no_class_where_it_is_missing() -> None:
+def test_the_target_is_no_class_where_it_is_missing():
     assert PLAN_TARGET.missing == "refuse"
     assert all(c.missing == "own-value" for c in FEATURES)
     table = PLAN.rows_of(Table(pl.DataFrame({"y": ["p", None, "q", "n"]}), "made"))

@@ -1,15 +1,11 @@
 """Standardising: neighbours in whole numbers, figures that are close, and columns whose bounds are public."""
 
-from __future__ import annotations
-
-import json
-
 import numpy as np
 import pytest
 from classification_tables import breast_cancer, diabetes, iris
 
 from workbench.data.schema import Attribute
-from workbench.learners.standardize import Standardize, StandardizeModel, StandardizeParameters, UniformScales
+from workbench.learners.standardize import Standardize, StandardizeParameters, UniformScales
 from workbench.params import ParameterError
 from workbench.studies.metrics import scaling_metrics
 from workbench.work.noise import Charged, Exact, Study
@@ -23,7 +19,7 @@ CLASS = Attribute(name="group", kind="category", domain=("a", "b"))
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 30.0, None])
-def test_the_figures_come_closer_with_epsilon(epsilon: float | None, shared_data) -> None:
+def test_the_figures_come_closer_with_epsilon(epsilon, shared_data):
     for data, least in ((iris(), 0.0), (breast_cancer(), 0.6), (diabetes(shared_data), 0.4)):
         errors = []
         for repeat in range(5):
@@ -41,14 +37,14 @@ def test_the_figures_come_closer_with_epsilon(epsilon: float | None, shared_data
             assert least == 0 or mean_error < blind["mean_error"]
 
 
-def test_without_noise_means_and_deviations_are_those_of_the_rows() -> None:
+def test_without_noise_means_and_deviations_are_those_of_the_rows():
     data = iris()
     model = Standardize(data.attributes, data.target, StandardizeParameters(), Exact()).fit(data.X, data.y).model_
     np.testing.assert_allclose(model.mean_, data.X.mean(axis=0), atol=1e-6)
     np.testing.assert_allclose(model.scale_, data.X.std(axis=0), atol=1e-6)
 
 
-def test_the_bounds_hold_for_every_row_and_follow_from_declared_ones_and_the_limit() -> None:
+def test_the_bounds_hold_for_every_row_and_follow_from_declared_ones_and_the_limit():
     noise = Study(np.random.default_rng(2))
     rows = [(0.9, 0.0, 0.0), (1.1, np.nan, 2.0), (1.0, 0.2, 1.0)] * 50
     learner = Standardize(MIXED, CLASS, StandardizeParameters(epsilon=20.0, limit=2.5), noise).fit(rows, [0] * 150)
@@ -66,7 +62,7 @@ def test_the_bounds_hold_for_every_row_and_follow_from_declared_ones_and_the_lim
     assert made[:, 2].tolist() == [2.0, 0.0, 1.0]
 
 
-def test_a_row_is_scaled_alike_whatever_stands_beside_it() -> None:
+def test_a_row_is_scaled_alike_whatever_stands_beside_it():
     generator = np.random.default_rng(0)
     columns = tuple(Attribute(name=f"x{j}", kind="real", lower=-1, upper=1 + j) for j in range(5))
     X = generator.uniform(-1.2, 7, (257, 5))
@@ -80,7 +76,7 @@ def test_a_row_is_scaled_alike_whatever_stands_beside_it() -> None:
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1e6])
 @pytest.mark.parametrize("rows", [1, 3])
-def test_no_noise_is_too_large_for_figures_that_can_be_used(epsilon: float, rows: int) -> None:
+def test_no_noise_is_too_large_for_figures_that_can_be_used(epsilon, rows):
     noise = Study(np.random.default_rng(1))
     learner = Standardize(MIXED, CLASS, StandardizeParameters(epsilon=epsilon), noise)
     learner.fit([(1.0, np.nan, 0.0)] * rows, [0] * rows)
@@ -90,23 +86,7 @@ def test_no_noise_is_too_large_for_figures_that_can_be_used(epsilon: float, rows
     assert np.isfinite(learner.model_.scale_).all()
 
 
-def test_a_model_is_written_and_read_again_and_damage_is_told() -> None:
-    noise = Study(np.random.default_rng(2))
-    rows = [(0.9, 0.1, 0.0), (3.0, np.nan, 2.0)] * 20
-    learner = Standardize(MIXED, CLASS, StandardizeParameters(epsilon=2.0), noise).fit(rows, [0] * 40)
-    assert [e.label for e in learner.events()] == ["x: sums", "gap: presence", "gap: sums"]
-    assert sum(float(e.epsilon) for e in learner.events()) == pytest.approx(2.0)
-    plain = json.loads(json.dumps(learner.to_plain()))
-    again = StandardizeModel.from_plain(plain)
-    np.testing.assert_array_equal(again.transform(rows), learner.transform(rows))
-    assert again.attributes_after == learner.attributes_after
-    assert sum(map(len, plain["answers"].values())) == learner.numbers(40)
-    for change, said in (({"learner": "pca"}, "'pca'"), ({"answers": {"x: sums": [1, 2]}}, "answers")):
-        with pytest.raises(ParameterError, match=said):
-            StandardizeModel.from_plain({**plain, **change})
-
-
-def test_it_needs_a_column_of_numbers_and_says_so_before_the_charge() -> None:
+def test_it_needs_a_column_of_numbers_and_says_so_before_the_charge():
     words = Standardize(
         MIXED[2:], CLASS, StandardizeParameters(epsilon=2.0), Charged(lambda cost: pytest.fail("charged"))
     )

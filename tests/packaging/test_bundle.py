@@ -1,7 +1,5 @@
 """What is handed out: nothing that is imported by name is forgotten, and what desktops read is well formed."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import importlib
@@ -34,7 +32,6 @@ NAMED = re.compile(r"workbench(\.[a-z_][a-z0-9_]*)+(:\w+)?")
 
 @pytest.fixture(scope="module")
 def hook():
-    """What the hook tells PyInstaller."""
     return runpy.run_path(str(HOOK))
 
 

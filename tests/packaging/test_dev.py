@@ -1,7 +1,5 @@
 """``dev.py`` itself: old Pythons, the two tasks, how they end."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import os

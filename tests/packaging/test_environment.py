@@ -1,7 +1,5 @@
 """The environment: known to be whole by its stamp, mended where it is not, made by one run at a time."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

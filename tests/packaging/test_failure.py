@@ -1,7 +1,5 @@
 """What goes wrong in a set-up is one sentence that names the thing, the place and the mend."""
 
-from __future__ import annotations
-
 import errno
 import sys
 

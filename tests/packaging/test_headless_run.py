@@ -1,7 +1,5 @@
 """The main job without the window: what it calls, where its results go, when it stops."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import tomllib
@@ -38,7 +36,6 @@ class Program:
         return 0
 
     def commands(self) -> list[str]:
-        """Return the words after ``workbench``."""
         return [words[0] for words in self.calls]
 
     def option(self, command: str, name: str) -> str | None:
@@ -49,7 +46,6 @@ class Program:
 
 @pytest.fixture
 def program(monkeypatch):
-    """The noted program."""
     program = Program()
     monkeypatch.setattr(main_job, "call", program)
     return program
@@ -57,13 +53,11 @@ def program(monkeypatch):
 
 @pytest.fixture
 def environment(tmp_path):
-    """A checkout in an empty folder."""
     return Environment(tmp_path)
 
 
 @pytest.fixture
 def table(tmp_path):
-    """A table of the user's."""
     file = tmp_path / "mine.csv"
     file.write_text("Age,Sex\n40,F\n", "utf-8")
     return file

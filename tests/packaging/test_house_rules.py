@@ -1,7 +1,5 @@
 """The rules of the house: this checkout keeps them, and each of them finds a planted fault."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
@@ -51,7 +49,6 @@ def plant(folder: Path, changes: dict[str, str | None]) -> Tree:
 
 
 def faults(tree: Tree) -> list[str]:
-    """Return what all rules find."""
     return [fault for rule in RULES for fault in rule(tree)]
 
 

@@ -1,7 +1,5 @@
 """The README's pictures can be taken at any time from the window as it is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command that counts rooms, floors, arrows and circles: right of this checkout, and it finds what is planted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -31,12 +29,12 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys, folder: Path, changes: dict[st
 
 
 @pytest.mark.parametrize("package", ["workbench", "workbench.gui"])
-def test_this_program_has_no_circle_and_no_page_that_imports_another(package: str, capsys) -> None:
+def test_this_program_has_no_circle_and_no_page_that_imports_another(package, capsys):
     assert structure.main([package]) == 0
     assert "0 circles of rooms; 0 circles of files" in capsys.readouterr().out
 
 
-def test_rooms_floors_and_arrows_are_counted(monkeypatch, capsys, tmp_path) -> None:
+def test_rooms_floors_and_arrows_are_counted(monkeypatch, capsys, tmp_path):
     code, told = said(monkeypatch, capsys, tmp_path, {})
     assert code == 0
     assert "workbench.gui: 4 rooms, 3 floors, 4 arrows, 0 circles of rooms" in told
@@ -56,7 +54,7 @@ def test_rooms_floors_and_arrows_are_counted(monkeypatch, capsys, tmp_path) -> N
         ),
     ],
 )
-def test_a_planted_fault_is_found(monkeypatch, capsys, tmp_path, changes: dict[str, str], words: str) -> None:
+def test_a_planted_fault_is_found(monkeypatch, capsys, tmp_path, changes, words):
     code, told = said(monkeypatch, capsys, tmp_path, changes)
     assert code == 1
     assert words in told

@@ -1,7 +1,5 @@
 """Every parameter that exists refuses what no parameter may be, however the value comes in."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json
@@ -45,7 +43,7 @@ CLASSES = sorted({cls for cls, _, _ in PARAMETERS}, key=lambda c: c.__qualname__
 def every_parameter(check: Callable[[type[Parameters], str, Field], None]) -> Callable[[], None]:
     """Make one test of a check of each: as a test of its own, each took ten times as long. A failure shows which."""
 
-    def test() -> None:
+    def test():
         for declared in PARAMETERS:
             check(*declared)
 
@@ -55,7 +53,7 @@ def every_parameter(check: Callable[[type[Parameters], str, Field], None]) -> Ca
 def every_class(check: Callable[[type[Parameters]], None]) -> Callable[[], None]:
     """Make one test of a check of each class."""
 
-    def test() -> None:
+    def test():
         for cls in CLASSES:
             check(cls)
 
@@ -81,13 +79,13 @@ NEVER_WRITTEN = (
 )
 
 
-def test_there_are_parameters_of_every_kind() -> None:
+def test_there_are_parameters_of_every_kind():
     kinds = {type(field) for _, _, field in PARAMETERS}
     assert {RealField, IntegerField, BooleanField, ChoiceField, TextField, TextsField, RecordsField} <= kinds
 
 
 @every_parameter
-def test_numbers_refuse_what_is_no_number(cls: type[Parameters], name: str, field: Field) -> None:
+def test_numbers_refuse_what_is_no_number(cls, name, field):
     values = NEVER_A_NUMBER if isinstance(field, NUMBERS) else (math.nan, math.inf, object(), 1j)
     for value in values:
         with pytest.raises(ParameterError, match=name):
@@ -95,7 +93,7 @@ def test_numbers_refuse_what_is_no_number(cls: type[Parameters], name: str, fiel
 
 
 @every_parameter
-def test_text_of_the_command_line_is_checked_alike(cls: type[Parameters], name: str, field: Field) -> None:
+def test_text_of_the_command_line_is_checked_alike(cls, name, field):
     if isinstance(field, NUMBERS):
         for text in NEVER_WRITTEN:
             with pytest.raises(ParameterError):
@@ -107,7 +105,7 @@ def test_text_of_the_command_line_is_checked_alike(cls: type[Parameters], name: 
 
 
 @every_parameter
-def test_bounds_hold_at_both_ends(cls: type[Parameters], name: str, field: Field) -> None:
+def test_bounds_hold_at_both_ends(cls, name, field):
     if not isinstance(field, NUMBERS):
         return
     unit = 1 if isinstance(field, IntegerField) else 0
@@ -131,7 +129,7 @@ def test_bounds_hold_at_both_ends(cls: type[Parameters], name: str, field: Field
 
 
 @every_parameter
-def test_a_missing_value_is_allowed_only_where_declared(cls: type[Parameters], name: str, field: Field) -> None:
+def test_a_missing_value_is_allowed_only_where_declared(cls, name, field):
     if field.optional:
         assert field.check(None, name) is None
     else:
@@ -140,14 +138,14 @@ def test_a_missing_value_is_allowed_only_where_declared(cls: type[Parameters], n
 
 
 @every_parameter
-def test_every_parameter_explains_itself(cls: type[Parameters], name: str, field: Field) -> None:
+def test_every_parameter_explains_itself(cls, name, field):
     assert field.help or name == "name"
     assert not field.help.endswith(".")
     assert field.expected()
 
 
 @every_class
-def test_unknown_keys_are_refused_with_the_near_one(cls: type[Parameters]) -> None:
+def test_unknown_keys_are_refused_with_the_near_one(cls):
     known = next(iter(cls.declared()))
     with pytest.raises(ParameterError, match="is not known"):
         cls.from_plain({"no such key at all": 1})
@@ -157,14 +155,14 @@ def test_unknown_keys_are_refused_with_the_near_one(cls: type[Parameters]) -> No
 
 
 @every_class
-def test_defaults_pass_their_own_check(cls: type[Parameters]) -> None:
+def test_defaults_pass_their_own_check(cls):
     for f in dataclasses.fields(cls):
         if f.name in cls.declared() and f.default is not dataclasses.MISSING:
             assert cls.declared()[f.name].check(f.default, f.name) == f.default
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
-def test_json_constants_that_json_has_not_are_refused(constant: str) -> None:
+def test_json_constants_that_json_has_not_are_refused(constant):
     assert json.loads(f"[{constant}]")  # what the standard library would let through
     with pytest.raises(InputError, match=constant):
         parse_json(f'{{"epsilon": {constant}}}', "file")
@@ -175,7 +173,7 @@ FORMS = ("workbench.learners", "workbench.deep", "workbench.rappor.decode")
 
 
 @every_parameter
-def test_no_form_offers_a_code(cls: type[Parameters], name: str, field: Field) -> None:
+def test_no_form_offers_a_code(cls, name, field):
     if isinstance(field, ChoiceField) and cls.__module__.startswith(FORMS):
         shown = [field.title_of(word) for word in field.words]
         assert not [text for text in shown if re.search(r"\w[-_]\w", text) or text in CODES], (cls, name)

@@ -1,7 +1,5 @@
 """Libraries that come with an extra: a missing one is named with the command that installs it, never a bug."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -18,24 +16,24 @@ def needs_torch(argument: object, emit: object, cancel: object) -> None:
     raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
 
 
-def test_an_installed_library_is_no_hindrance() -> None:
+def test_an_installed_library_is_no_hindrance():
     assert not is_missing("json")
     assert is_missing("a_module_that_nobody_has")
 
 
-def test_a_missing_one_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_one_is_named_with_the_command(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ParameterError, match="It needs PyTorch, which is not installed; in a terminal") as refused:
         require("torch", "It")
     assert 'pip install "privacy-workbench[deep]"' in str(refused.value)
 
 
-def test_a_bundle_cannot_take_it_in_and_says_where_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_cannot_take_it_in_and_says_where_it_goes(monkeypatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert all("READ-ME.txt" in how_to_install(module) for module in EXTRAS)
 
 
-def test_an_import_that_fails_in_a_job_or_its_process_is_no_bug() -> None:
+def test_an_import_that_fails_in_a_job_or_its_process_is_no_bug():
     ended = perform(Job("It", lambda emit, cancel: needs_torch(None, emit, cancel)), ignore, CancelToken())
     assert isinstance(ended, Failed)
     assert not ended.bug
@@ -44,7 +42,7 @@ def test_an_import_that_fails_in_a_job_or_its_process_is_no_bug() -> None:
         run_in_process(needs_torch, None, ignore, CancelToken())
 
 
-def test_an_import_of_our_own_that_fails_is_a_bug() -> None:
+def test_an_import_of_our_own_that_fails_is_a_bug():
     assert absent(ModuleNotFoundError("No module named 'workbench.lost'", name="workbench.lost")) is None
 
     def lost(emit: object, cancel: object) -> None:

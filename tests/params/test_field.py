@@ -1,10 +1,7 @@
 """Declarations, their errors, and the way to and from plain values."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -45,7 +42,7 @@ class Kitchen(Parameters):
         return "cup" if name == "cups" else name
 
 
-def test_a_refused_value_is_named_with_its_place_and_mend() -> None:
+def test_a_refused_value_is_named_with_its_place_and_mend():
     with pytest.raises(ParameterError) as caught:
         Kitchen.from_plain({"cup": [{"name": "big", "litres": 11}]}, where="kitchen.toml")
     assert str(caught.value) == (
@@ -54,31 +51,31 @@ def test_a_refused_value_is_named_with_its_place_and_mend() -> None:
     )
 
 
-def test_a_near_miss_is_suggested() -> None:
+def test_a_near_miss_is_suggested():
     with pytest.raises(ParameterError, match="did you mean 'green'"):
         Kitchen(colour="gren")
     with pytest.raises(ParameterError, match="did you mean 'colour'"):
         Kitchen.from_plain({"color": "green"})
 
 
-def test_a_missing_key_is_named() -> None:
+def test_a_missing_key_is_named():
     with pytest.raises(ParameterError, match=r"the key 'litres' is missing \(cup 'big'\)"):
         Kitchen.from_plain({"cup": [{"name": "big"}]})
 
 
-def test_texts_refuse_a_value_twice_and_a_bare_string() -> None:
+def test_texts_refuse_a_value_twice_and_a_bare_string():
     with pytest.raises(ParameterError, match="twice"):
         Kitchen(guests=("a", "a"))
     with pytest.raises(ParameterError):
         Kitchen(guests="ab")  # type: ignore[arg-type]
 
 
-def test_parameters_are_frozen() -> None:
+def test_parameters_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Kitchen().rooms = 2  # type: ignore[misc]
 
 
-def test_an_error_stays_one_line_whatever_the_value() -> None:
+def test_an_error_stays_one_line_whatever_the_value():
     with pytest.raises(ParameterError) as caught:
         Kitchen(colour="a\nb\x1b[31m")
     assert "\n" not in str(caught.value)
@@ -98,7 +95,7 @@ def test_an_error_stays_one_line_whatever_the_value() -> None:
         ),
     )
 )
-def test_toml_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPathFactory, kitchen: Kitchen) -> None:
+def test_toml_gives_back_what_it_was_given(tmp_path_factory, kitchen):
     path = tmp_path_factory.mktemp("toml") / "k.toml"
     path.write_text(write_toml(kitchen.to_plain()), encoding="utf-8", newline="")
     assert Kitchen.from_plain(read_toml(path, "kitchen")) == kitchen
@@ -107,7 +104,7 @@ def test_toml_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize(
     ("content", "said"), [(b"a = [", "is not TOML"), (b"\xff\xfe\x00", "is not UTF-8"), (None, "does not exist")]
 )
-def test_unreadable_toml_is_one_sentence(tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_unreadable_toml_is_one_sentence(tmp_path, content, said):
     path = tmp_path / "x.toml"
     if content is not None:
         path.write_bytes(content)
@@ -117,7 +114,7 @@ def test_unreadable_toml_is_one_sentence(tmp_path: Path, content: bytes | None, 
         read_toml(tmp_path, "plan")
 
 
-def test_json_nested_too_deeply_is_one_sentence(tmp_path: Path) -> None:
+def test_json_nested_too_deeply_is_one_sentence(tmp_path):
     path = tmp_path / "deep.json"
     path.write_text("[" * 200_000)
     with pytest.raises(InputError, match=r"nested too deeply|is not JSON"):

@@ -1,9 +1,6 @@
 """JSON and TOML of somebody else: what could be read in two ways, or exhausts who reads it, is one sentence."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +29,7 @@ DEEP = 100_000
         ('{"a": 1', "the card is not JSON: "),
     ],
 )
-def test_json_that_is_no_one_thing_is_one_sentence(text: str, sentence: str) -> None:
+def test_json_that_is_no_one_thing_is_one_sentence(text, sentence):
     with pytest.raises(InputError) as refused:
         parse_json(text, "card", "here")
     assert sentence in str(refused.value)
@@ -40,7 +37,7 @@ def test_json_that_is_no_one_thing_is_one_sentence(text: str, sentence: str) -> 
     assert "\x1b" not in str(refused.value)
 
 
-def test_json_of_ours_is_read_as_before() -> None:
+def test_json_of_ours_is_read_as_before():
     value = {"a": [1, -2.5, 1e300, True, None, "ε \ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16")]}
     assert parse_json(json.dumps(value), "card") == value
     assert parse_json("[" * 64 + "]" * 64, "card") is not None
@@ -57,13 +54,13 @@ def test_json_of_ours_is_read_as_before() -> None:
         ("a = " + "9" * 5_000, "a number too long"),
     ],
 )
-def test_toml_that_is_no_one_thing_is_one_sentence(text: str, sentence: str) -> None:
+def test_toml_that_is_no_one_thing_is_one_sentence(text, sentence):
     with pytest.raises(InputError) as refused:
         parse_toml(text, "plan", "here")
     assert sentence in str(refused.value)
 
 
-def test_the_file_is_named(tmp_path: Path) -> None:
+def test_the_file_is_named(tmp_path):
     path = tmp_path / "x.json"
     path.write_text('{"a": 1, "a": 1}')
     with pytest.raises(InputError, match=r"twice \(.*x\.json\)"):

@@ -4,8 +4,6 @@ What is true of a run is known from outside in three ways: closed forms, all out
 the library's distributions rounded down. No accountant may be below any of them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools
@@ -106,7 +104,7 @@ class AccountantConformance:
     chosen: ClassVar[Accountant]
 
     @pytest.fixture(autouse=True)
-    def listed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def listed(self, monkeypatch):
         """Put it on the list, where it is not: that is all that an accountant needs."""
         if self.chosen not in accountant.ACCOUNTANTS:
             monkeypatch.setattr(accountant, "ACCOUNTANTS", (*accountant.ACCOUNTANTS, self.chosen))
@@ -115,29 +113,29 @@ class AccountantConformance:
     def epsilon(self, event: PoissonGaussian, delta: float = DELTA) -> float:
         return loss(event, delta, self.chosen.name).epsilon
 
-    def test_has_a_name_of_its_own_and_one_that_is_at_once(self) -> None:
+    def test_has_a_name_of_its_own_and_one_that_is_at_once(self):
         names = accountant.accountant_names()
         assert names.count(self.chosen.name) == 1
         assert self.chosen.title
         fast = accountant.accountant_named(self.chosen.at_once)
         assert fast.at_once == fast.name
 
-    def test_no_steps_cost_nothing(self) -> None:
+    def test_no_steps_cost_nothing(self):
         assert self.epsilon(dataclasses.replace(RUN, steps=0)) == 0
 
     @pytest.mark.parametrize("sigma", [0.7, 2.0, 30.0])
     @pytest.mark.parametrize("steps", [1, 50])
-    def test_without_sampling_it_is_above_the_closed_form(self, sigma: float, steps: int) -> None:
+    def test_without_sampling_it_is_above_the_closed_form(self, sigma, steps):
         # k Gaussian releases are one with σ/√k.
         assert gaussian_delta(self.epsilon(PoissonGaussian(1.0, sigma, steps)), sigma / math.sqrt(steps)) <= DELTA
 
     @pytest.mark.parametrize(("rate", "sigma"), [(0.1, 1.0), (0.5, 0.6), (0.05, 1.5)])
     @pytest.mark.parametrize("delta", [1e-5, 1e-2])
-    def test_one_sampled_step_is_above_its_exact_cost(self, rate: float, sigma: float, delta: float) -> None:
+    def test_one_sampled_step_is_above_its_exact_cost(self, rate, sigma, delta):
         assert exact_step(rate, sigma, self.epsilon(PoissonGaussian(rate, sigma, 1), delta)) <= delta
 
     @pytest.mark.parametrize("event", [RUN, PoissonGaussian(0.02, 0.8, 300), PoissonGaussian(0.9, 4.0, 20)])
-    def test_sampled_steps_are_above_distributions_that_are_rounded_down(self, event: PoissonGaussian) -> None:
+    def test_sampled_steps_are_above_distributions_that_are_rounded_down(self, event):
         truth = rounded_down(event, DELTA)
         assert truth > 0.1
         assert self.epsilon(event) >= truth
@@ -145,16 +143,16 @@ class AccountantConformance:
         assert self.chosen.bound(event, DELTA, Grid(COARSE)).epsilon >= truth
         assert loss(event, DELTA, self.chosen.at_once).epsilon >= self.epsilon(event)
 
-    def test_it_grows_with_what_is_shown_and_falls_with_noise_and_delta(self) -> None:
+    def test_it_grows_with_what_is_shown_and_falls_with_noise_and_delta(self):
         once = self.epsilon(RUN)
         for more in ({"steps": 80}, {"sample_rate": 0.3}, {"noise_multiplier": 0.8}):
             assert self.epsilon(dataclasses.replace(RUN, **more)) * GRID > once
         assert self.epsilon(RUN, 1e-7) * GRID > once
 
-    def test_the_label_costs_nothing(self) -> None:
+    def test_the_label_costs_nothing(self):
         assert self.epsilon(dataclasses.replace(RUN, label="one")) == self.epsilon(RUN)
 
-    def test_epsilon_at_its_orders_is_bounded_by_the_best(self) -> None:
+    def test_epsilon_at_its_orders_is_bounded_by_the_best(self):
         if self.chosen.at_orders is None:
             return
         orders, divergence = accountant.renyi(RUN)
@@ -162,17 +160,17 @@ class AccountantConformance:
         assert best == pytest.approx(self.epsilon(RUN), rel=1e-9)
 
     @pytest.mark.parametrize(("event", "delta"), IMPOSSIBLE)
-    def test_impossible_runs_are_refused(self, event: PoissonGaussian, delta: float) -> None:
+    def test_impossible_runs_are_refused(self, event, delta):
         with pytest.raises(ParameterError):
             self.epsilon(event, delta)
 
     @pytest.mark.parametrize("target", [0.3, pytest.param(3.0, marks=pytest.mark.slow)])
-    def test_calibrated_noise_meets_the_target_and_hardly_overshoots(self, target: float) -> None:
+    def test_calibrated_noise_meets_the_target_and_hardly_overshoots(self, target):
         sigma = noise_for(RUN, DELTA, target, self.chosen.name)
         assert self.epsilon(dataclasses.replace(RUN, noise_multiplier=sigma)) <= target
         assert self.epsilon(dataclasses.replace(RUN, noise_multiplier=0.999 * sigma)) > target
 
-    def test_most_steps_is_the_last_step_under_the_cap(self) -> None:
+    def test_most_steps_is_the_last_step_under_the_cap(self):
         event, name = PoissonGaussian(0.1, 4.0, 200), self.chosen.name
         steps = most_steps(event, DELTA, 1.2, name)
         assert 0 < steps < 200
@@ -228,7 +226,7 @@ class MixedAccountantConformance:
     chosen: ClassVar[MixedAccountant]
 
     @pytest.fixture(autouse=True)
-    def listed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def listed(self, monkeypatch):
         """Put it on the list, where it is not."""
         if self.chosen not in totals.MIXED_ACCOUNTANTS:
             monkeypatch.setattr(totals, "MIXED_ACCOUNTANTS", (*totals.MIXED_ACCOUNTANTS, self.chosen))
@@ -238,30 +236,30 @@ class MixedAccountantConformance:
         assert (found.epsilon is None) == bool(found.why_not)
         return found
 
-    def test_has_a_name_of_its_own_and_a_title(self) -> None:
+    def test_has_a_name_of_its_own_and_a_title(self):
         assert [a.name for a in totals.MIXED_ACCOUNTANTS].count(self.chosen.name) == 1
         assert self.chosen.title
 
-    def test_nothing_costs_nothing(self) -> None:
+    def test_nothing_costs_nothing(self):
         assert self.total(Composed(())).epsilon == 0
 
     @pytest.mark.parametrize("epsilons", COINS)
     @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-10])
-    def test_coins_are_above_what_every_outcome_shows(self, epsilons: list[str], delta: float) -> None:
+    def test_coins_are_above_what_every_outcome_shows(self, epsilons, delta):
         found = self.total(Composed(tuple(pure(e) for e in epsilons)), delta).epsilon
         assert found is None or exact_delta([float(e) for e in epsilons], found) <= Fraction(delta)
 
     @pytest.mark.parametrize("times", [1, 25])
-    def test_gaussian_releases_are_above_the_closed_form(self, times: int) -> None:
+    def test_gaussian_releases_are_above_the_closed_form(self, times):
         found = self.total(Repeated(GaussianNoise(5.0), times)).epsilon
         assert found is None or gaussian_delta(found, 5.0 / math.sqrt(times)) <= DELTA
 
-    def test_a_training_is_above_its_distribution_rounded_down(self) -> None:
+    def test_a_training_is_above_its_distribution_rounded_down(self):
         found = self.total(RUN).epsilon
         assert found is None or found >= rounded_down(RUN, DELTA)
 
     @pytest.mark.parametrize("event", WHOLE)
-    def test_it_grows_with_releases_and_rows_and_falls_with_delta(self, event: CostEvent) -> None:
+    def test_it_grows_with_releases_and_rows_and_falls_with_delta(self, event):
         once = self.total(event).epsilon
         if once is None:
             return
@@ -270,22 +268,22 @@ class MixedAccountantConformance:
         for found in (*more, *((person,) if person is not None else ())):
             assert found.epsilon is None or found.epsilon * GRID >= once
 
-    def test_the_order_and_the_nesting_of_releases_do_not_matter(self) -> None:
+    def test_the_order_and_the_nesting_of_releases_do_not_matter(self):
         parts = (pure("0.3"), GaussianNoise(9.0), pure("0.1"))
         one, other = Composed(parts), Composed((Composed(parts[:0:-1]), parts[0]))
         found, again = self.total(one).epsilon, self.total(other).epsilon
         assert (found is None) == (again is None)
         assert found is None or found == pytest.approx(again, rel=1e-12)
 
-    def test_of_disjoint_parts_the_worst_counts(self) -> None:
+    def test_of_disjoint_parts_the_worst_counts(self):
         parts = Parallel((pure("0.1"), pure("0.7"), pure("0.3")))
         assert self.total(parts).epsilon == self.total(pure("0.7")).epsilon
 
-    def test_a_delta_that_the_releases_exceed_is_refused(self) -> None:
+    def test_a_delta_that_the_releases_exceed_is_refused(self):
         with pytest.raises(ParameterError, match="the releases alone have a delta"):
             self.total(Repeated(ApproximateDp(Decimal("0.5"), Decimal("1e-6")), 3), 1e-6)
 
     @pytest.mark.parametrize("delta", [-1e-6, 1.0, math.nan])
-    def test_an_impossible_delta_is_refused(self, delta: float) -> None:
+    def test_an_impossible_delta_is_refused(self, delta):
         with pytest.raises(ParameterError):
             self.total(pure("0.5"), delta)

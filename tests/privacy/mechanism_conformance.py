@@ -1,7 +1,5 @@
 """What every local mechanism must satisfy: inherit :class:`MechanismConformance` and name the mechanism."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import ClassVar
@@ -73,11 +71,11 @@ class MechanismConformance:
         assert isinstance(made, MechanismTable)
         return made
 
-    def test_is_in_the_list(self) -> None:
+    def test_is_in_the_list(self):
         assert self.mechanism in MECHANISMS
 
     @pytest.mark.parametrize("epsilon", EPSILONS)
-    def test_exact_epsilon_is_that_of_the_integers_sampled(self, epsilon: float) -> None:
+    def test_exact_epsilon_is_that_of_the_integers_sampled(self, epsilon):
         for cells in self.spaces:
             table = self.table(cells, epsilon)
             sampled = decoded(AliasSampler(table.weights), table.outputs)
@@ -88,7 +86,7 @@ class MechanismConformance:
             assert table.exact_epsilon >= least
 
     @pytest.mark.parametrize("epsilon", EPSILONS)
-    def test_every_row_is_a_distribution_over_every_output(self, epsilon: float) -> None:
+    def test_every_row_is_a_distribution_over_every_output(self, epsilon):
         for cells in self.spaces:
             weights = self.table(cells, epsilon).weights
             assert weights.shape == (cells.total, cells.total)
@@ -97,30 +95,30 @@ class MechanismConformance:
             assert used.min() >= 1
             assert used.shape == weights.shape or not self.every_answer
 
-    def test_shares_above_thirty_are_served_by_the_table_for_thirty(self) -> None:
+    def test_shares_above_thirty_are_served_by_the_table_for_thirty(self):
         cells = self.spaces[0]
         assert self.table(cells, 1000.0).digest() == self.table(cells, 30.0).digest()
 
     @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, 1e-7, 1e7, True])
-    def test_impossible_epsilon_is_refused(self, epsilon: float) -> None:
+    def test_impossible_epsilon_is_refused(self, epsilon):
         with pytest.raises(ParameterError):
             self.mechanism.build(self.spaces[0], epsilon)
 
-    def test_more_epsilon_never_means_more_error(self) -> None:
+    def test_more_epsilon_never_means_more_error(self):
         for cells in self.spaces[:3]:
             errors = [error_profile(self.table(cells, e), cells).expected_absolute_error for e in EPSILONS[2:]]
             assert errors == sorted(errors, reverse=True)
 
-    def test_the_own_value_is_the_likeliest_answer_of_every_value(self) -> None:
+    def test_the_own_value_is_the_likeliest_answer_of_every_value(self):
         for cells in self.spaces if self.own_is_likeliest else ():
             chances = self.table(cells, 2.0).probabilities()[: cells.size, : cells.size]
             assert np.all(np.diag(chances) >= chances.max(axis=1) * (1 - 1e-12))
 
-    def test_rebuilding_gives_the_same_table(self) -> None:
+    def test_rebuilding_gives_the_same_table(self):
         for cells in self.spaces:
             assert self.mechanism.build(cells, 1.5).digest() == self.mechanism.build(cells, 1.5).digest()
 
-    def test_draws_follow_the_table(self) -> None:
+    def test_draws_follow_the_table(self):
         """Chi-square of 200,000 draws from operating-system entropy, per input, false alarm at most 1e-6 in all."""
         cells = self.spaces[1]
         table = self.table(cells, 1.0)
@@ -134,12 +132,12 @@ class MechanismConformance:
             seen, expected = seen[expected > 0], expected[expected > 0]
             assert stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > FALSE_ALARM / table.inputs
 
-    def test_a_cell_outside_the_table_is_refused(self) -> None:
+    def test_a_cell_outside_the_table_is_refused(self):
         cells = self.spaces[1]
         with pytest.raises(IndexError):
             self.table(cells, 1.0).sample(np.array([cells.total], dtype=np.uint16), OsEntropy())
 
-    def test_seeded_draws_repeat_and_are_marked(self) -> None:
+    def test_seeded_draws_repeat_and_are_marked(self):
         cells = self.spaces[2]
         table = self.table(cells, 1.0)
         values = np.arange(cells.total, dtype=np.uint16)

@@ -6,8 +6,6 @@ for each of at most 32 bits, whose lowest bit is the coin and whose other seven 
 operating system, with f exact, and stores them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from dataclasses import dataclass

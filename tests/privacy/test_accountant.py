@@ -1,7 +1,5 @@
 """Accountants against published figures, and against each other."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, replace
@@ -10,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from accountant_conformance import AccountantConformance
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from workbench.params import BudgetRefusedError, CancelledError, ParameterError, Parameters, choice
+from workbench.params import CancelledError, ParameterError, Parameters, choice
 from workbench.privacy.accounting import accountant, run_curves
 from workbench.privacy.accounting.accountant import (
     COARSE,
@@ -34,7 +30,6 @@ from workbench.privacy.accounting.accountant import (
     renyi,
     renyi_of_integers,
     steps_of,
-    within,
 )
 from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, EpsilonCurve
 from workbench.privacy.accounting.event import PoissonGaussian
@@ -83,7 +78,7 @@ def too_low(part: float) -> Accountant:
 
 
 @pytest.mark.parametrize("part", [0.5, 0.97])
-def test_an_accountant_that_is_too_low_is_seen(part: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accountant_that_is_too_low_is_seen(part, monkeypatch):
     wrong = too_low(part)
     suite = type("Wrong", (AccountantConformance,), {"chosen": wrong})()
     monkeypatch.setattr(accountant, "ACCOUNTANTS", (*accountant.ACCOUNTANTS, wrong))
@@ -95,7 +90,7 @@ def test_an_accountant_that_is_too_low_is_seen(part: float, monkeypatch: pytest.
         suite.test_sampled_steps_are_above_distributions_that_are_rounded_down(PoissonGaussian(0.2, 1.0, 40))
 
 
-def test_an_accountant_of_the_list_is_in_plans_and_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accountant_of_the_list_is_in_plans_and_curves(monkeypatch):
     with pytest.raises(ParameterError, match="'toy' is not known"):
         Asked(accountant="toy")
     monkeypatch.setattr(accountant, "ACCOUNTANTS", (RDP, TOY))
@@ -140,24 +135,24 @@ def run_of(inputs: dict[str, Any]) -> tuple[PoissonGaussian, float]:
         ("dpsgd_eps_improved_conversion", "rdp"),
     ],
 )
-def test_epsilon_is_the_golden_one(golden: dict[str, list[dict[str, Any]]], name: str, accountant: str) -> None:
+def test_epsilon_is_the_golden_one(golden, name, accountant):
     assert golden[name]
     for entry in golden[name]:
         event, delta = run_of(entry["inputs"])
         assert loss(event, delta, accountant).epsilon == pytest.approx(entry["value"], abs=entry["tolerance"]), entry
 
 
-def test_steps_and_rate_are_those_of_the_published_run() -> None:
+def test_steps_and_rate_are_those_of_the_published_run():
     assert MNIST.steps == 14_070
     assert MNIST.sample_rate == 64 / 60_000
     assert event_of(rows=100, batch=33, epochs=2, noise_multiplier=1.0).steps == 8
 
 
-def test_the_classic_order_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+def test_the_classic_order_is_the_golden_one(golden):
     assert loss(MNIST, 1e-5, "rdp-classic").order == golden["dpsgd_best_alpha"][0]["value"]
 
 
-def test_one_step_renyi_divergence_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+def test_one_step_renyi_divergence_is_the_golden_one(golden):
     for entry in golden["sgm_rdp"]:
         given_ = entry["inputs"]
         orders, divergence = renyi(PoissonGaussian(given_["q"], given_["sigma"], 1))
@@ -167,7 +162,7 @@ def test_one_step_renyi_divergence_is_the_golden_one(golden: dict[str, list[dict
 
 
 @pytest.mark.parametrize(("rate", "sigma"), [(64 / 60_000, 1.0), (0.3, 0.5), (1.0, 2.0), (1e-9, 0.05), (0.99, 300.0)])
-def test_the_closed_form_of_integer_orders_agrees_with_the_library(rate: float, sigma: float) -> None:
+def test_the_closed_form_of_integer_orders_agrees_with_the_library(rate, sigma):
     orders, divergence = renyi(PoissonGaussian(rate, sigma, 1))
     whole = np.isin(orders, INTEGER_ORDERS)
     np.testing.assert_allclose(
@@ -175,25 +170,21 @@ def test_the_closed_form_of_integer_orders_agrees_with_the_library(rate: float, 
     )
 
 
-def test_renyi_divergence_without_sampling_is_alpha_over_two_sigma_squared(
-    golden: dict[str, list[dict[str, Any]]],
-) -> None:
+def test_renyi_divergence_without_sampling_is_alpha_over_two_sigma_squared(golden):
     for entry in golden["gaussian_rdp"]:
         orders, divergence = renyi(PoissonGaussian(1.0, entry["inputs"]["sigma_multiplier"], 1))
         value = divergence[orders.tolist().index(entry["inputs"]["alpha"])]
         assert value == pytest.approx(entry["value"], abs=entry["tolerance"])
 
 
-def test_the_thesis_formula_without_binomials_is_not_what_is_computed(
-    golden: dict[str, list[dict[str, Any]]],
-) -> None:
+def test_the_thesis_formula_without_binomials_is_not_what_is_computed(golden):
     wrong = golden["sgm_rdp_thesis_without_binomial"][0]
     given_ = wrong["inputs"]
     orders, divergence = renyi(PoissonGaussian(given_["q"], given_["sigma"], 1))
     assert wrong["value"] < 0 < divergence[orders.tolist().index(given_["alpha"])]
 
 
-def test_shuffled_batches_cost_more_than_the_poisson_bound(golden: dict[str, list[dict[str, Any]]]) -> None:
+def test_shuffled_batches_cost_more_than_the_poisson_bound(golden):
     for entry in golden["shuffled_batches_eps_lower_bound_one_epoch"]:
         given_ = entry["inputs"]
         poisson = PoissonGaussian(1 / given_["batches"], given_["sigma"], given_["batches"])
@@ -202,7 +193,7 @@ def test_shuffled_batches_cost_more_than_the_poisson_bound(golden: dict[str, lis
 
 @pytest.mark.parametrize("sigma", [0.7, 2.0, 30.0])
 @pytest.mark.parametrize("steps", [1, 50])
-def test_without_sampling_pld_is_just_above_the_closed_form(sigma: float, steps: int) -> None:
+def test_without_sampling_pld_is_just_above_the_closed_form(sigma, steps):
     bound = loss(PoissonGaussian(1.0, sigma, steps), 1e-5)
     # k Gaussian releases are one with σ/√k: its exact δ at the bound must not exceed δ, and at 0.1 % less it must.
     assert gaussian_delta(bound.epsilon, sigma / math.sqrt(steps)) <= 1e-5
@@ -221,59 +212,34 @@ def test_without_sampling_pld_is_just_above_the_closed_form(sigma: float, steps:
         PoissonGaussian(0.5, 0.05, 10**6),
     ],
 )
-def test_extreme_runs_are_accounted_in_bounded_time(event: PoissonGaussian) -> None:
+def test_extreme_runs_are_accounted_in_bounded_time(event):
     pld, rdp, classic = (loss(event, 1e-6, a, Grid(COARSE)).epsilon for a in accountant_names())
     assert 0 <= pld <= rdp <= classic < math.inf
 
 
-def test_a_delta_near_rounding_falls_back_to_the_renyi_bound() -> None:
+def test_a_delta_near_rounding_falls_back_to_the_renyi_bound():
     bound = loss(SHORT, 1e-13)
     assert bound == loss(SHORT, 1e-13, "rdp")
     assert bound.order is not None
 
 
-@settings(max_examples=10, deadline=None)
-@given(
-    rate=st.floats(1e-4, 1.0),
-    sigma=st.floats(0.5, 20.0),
-    steps=st.integers(1, 2000),
-    delta=st.sampled_from([1e-4, 1e-6, 1e-8]),
-)
-@pytest.mark.slow
-def test_bounds_are_ordered_and_fall_with_noise(rate: float, sigma: float, steps: int, delta: float) -> None:
-    event, noisier = PoissonGaussian(rate, sigma, steps), PoissonGaussian(rate, 1.5 * sigma, steps)
-    improved, classic = (loss(event, delta, a).epsilon for a in ("rdp", "rdp-classic"))
-    assert improved <= classic
-    assert loss(noisier, delta, "rdp").epsilon <= improved
-
-
 @pytest.mark.parametrize("event", [SHORT, PoissonGaussian(0.01, 1.0, 300), PoissonGaussian(0.5, 2.0, 20)])
-def test_pld_is_below_renyi_and_falls_with_noise_and_grows_with_steps(event: PoissonGaussian) -> None:
+def test_pld_is_below_renyi_on_a_coarse_grid_and_lower_on_a_fine_one(event):
     bound = loss(event, 1e-5, "pld", Grid(COARSE)).epsilon
-    assert bound < loss(event, 1e-5, "rdp").epsilon
-    assert (
-        loss(replace(event, noise_multiplier=1.2 * event.noise_multiplier), 1e-5, "pld", Grid(COARSE)).epsilon < bound
-    )
-    assert loss(replace(event, steps=2 * event.steps), 1e-5, "pld", Grid(COARSE)).epsilon > bound
-    assert loss(event, 1e-5).epsilon <= bound
+    assert loss(event, 1e-5).epsilon <= bound < loss(event, 1e-5, "rdp").epsilon
 
 
-def test_noise_for_an_impossible_target_is_one_sentence() -> None:
+def test_noise_for_an_impossible_target_is_one_sentence():
     with pytest.raises(ParameterError, match="no noise reaches epsilon = 1e-06"):
         noise_for(PoissonGaussian(1.0, 1.0, 10**9), 1e-9, 1e-6)
 
 
-def test_a_cap_below_the_first_step_is_refused_with_both_numbers() -> None:
-    with pytest.raises(BudgetRefusedError, match=r"first step alone costs epsilon = \d.*above the cap of 0.01"):
-        within(PoissonGaussian(1.0, 1.0, 10), 1e-5, 0.01)
-
-
-def test_a_batch_larger_than_the_table_is_refused() -> None:
+def test_a_batch_larger_than_the_table_is_refused():
     with pytest.raises(ParameterError, match="batch of 65 rows is larger than the table of 64"):
         event_of(rows=64, batch=65, epochs=1, noise_multiplier=1.0)
 
 
-def test_the_curve_is_never_below_the_exact_epsilon() -> None:
+def test_the_curve_is_never_below_the_exact_epsilon():
     curve = EpsilonCurve.build(SHORT, 1e-5)
     assert curve.at(0) == 0
     shown = [curve.at(step) for step in range(1, SHORT.steps + 1)]
@@ -283,13 +249,13 @@ def test_the_curve_is_never_below_the_exact_epsilon() -> None:
     assert shown[-1] == pytest.approx(loss(SHORT, 1e-5).epsilon, rel=1e-3)
 
 
-def test_a_short_run_has_a_knot_at_every_late_step_and_ends_at_its_last() -> None:
+def test_a_short_run_has_a_knot_at_every_late_step_and_ends_at_its_last():
     curve = EpsilonCurve.build(PoissonGaussian(0.05, 1.2, 5), 1e-5, "rdp")
     assert curve.knots == (1, 2, 3, 4, 5)
     assert EpsilonCurve.build(PoissonGaussian(0.05, 1.2, 10**6), 1e-5, "rdp").knots[-1] == 10**6
 
 
-def test_building_a_curve_reports_and_can_be_cancelled() -> None:
+def test_building_a_curve_reports_and_can_be_cancelled():
     seen: list[Event] = []
     EpsilonCurve.build(SHORT, 1e-5, "rdp", emit=seen.append)
     assert len(seen) <= KNOTS
@@ -300,7 +266,7 @@ def test_building_a_curve_reports_and_can_be_cancelled() -> None:
         EpsilonCurve.build(SHORT, 1e-5, "rdp", cancel=token)
 
 
-def test_a_background_curve_shows_an_upper_bound_from_the_first_step() -> None:
+def test_a_background_curve_shows_an_upper_bound_from_the_first_step():
     whole = loss(SHORT, 1e-5).epsilon
     with BackgroundCurve(SHORT, 1e-5, whole) as curve:
         early = curve.at(1)
@@ -311,19 +277,19 @@ def test_a_background_curve_shows_an_upper_bound_from_the_first_step() -> None:
         assert built.at(SHORT.steps) == pytest.approx(whole, rel=1e-3)
 
 
-def test_leaving_a_background_curve_ends_its_thread() -> None:
+def test_leaving_a_background_curve_ends_its_thread():
     with BackgroundCurve(MNIST, 1e-5, 1.0) as curve:
         assert 0 < curve.at(3) <= 1.0
     assert not curve._thread.is_alive()
 
 
-def test_an_error_in_the_background_reaches_whoever_asks() -> None:
+def test_an_error_in_the_background_reaches_whoever_asks():
     broken = PoissonGaussian(2.0, 1.0, 10)
     with BackgroundCurve(broken, 1e-5, 1.0) as curve, pytest.raises(ParameterError):
         curve.wait()
 
 
-def test_pld_of_random_runs_is_above_a_monte_carlo_lower_bound() -> None:
+def test_pld_of_random_runs_is_above_a_monte_carlo_lower_bound():
     """δ(ε) of two sampled steps, estimated from their likelihood ratios, is below δ at the bound's ε (5 s.d.)."""
     rate, sigma, steps, delta = 0.3, 1.0, 2, 1e-2
     epsilon = loss(PoissonGaussian(rate, sigma, steps), delta).epsilon
@@ -346,7 +312,7 @@ def test_any_number_of_steps_is_composed_in_bounded_time():
 
 
 @pytest.mark.parametrize("run", [(10**9, 64, 60), (60_000, 1, 15_000), (10**9, 1, 1)])
-def test_curves_of_the_longest_runs_stay_within_what_is_accepted(run: tuple[int, int, int]):
+def test_curves_of_the_longest_runs_stay_within_what_is_accepted(run):
     rows, batch, epochs = run
     longest = TrainingRun(rows, batch, 1.0, epochs, 1e-5)
     for axis in ("rows", "batch", "epochs"):
@@ -358,7 +324,7 @@ def test_curves_of_the_longest_runs_stay_within_what_is_accepted(run: tuple[int,
 
 
 @pytest.mark.parametrize(("rate", "steps"), [(0.01, 11), (0.3, 40), (1.0, 25)])
-def test_composing_here_equals_the_librarys_own(rate: float, steps: int):
+def test_composing_here_equals_the_librarys_own(rate, steps):
     import dp_accounting
     from dp_accounting.pld import privacy_loss_distribution as library
 

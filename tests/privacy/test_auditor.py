@@ -4,8 +4,6 @@ Right mechanisms run on the generator that releases use; each may be accused fal
 of them together at most 1e-6. Wrong ones are planted on a seeded generator, so that what is flagged once always is.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -26,7 +24,7 @@ from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
-from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser, mechanism
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Randomiser, mechanism
 from workbench.privacy.local.mechanisms.staircase import gamma_absolute
 from workbench.work.ask import Ask, declared
 
@@ -42,7 +40,7 @@ def draws(randomiser: Randomiser, cell: int, entropy: Entropy, count: int = DRAW
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
 @pytest.mark.parametrize("entropy", [OsEntropy(), SeededEntropy(3)], ids=["released", "seeded"])
-def test_a_local_mechanism_is_never_seen_above_its_epsilon(mechanism: Mechanism, entropy: Entropy) -> None:
+def test_a_local_mechanism_is_never_seen_above_its_epsilon(mechanism, entropy):
     cells = Cells.line(0, 1, 2) if mechanism.two_values else Cells.line(-1, 1, 5)
     made = mechanism.build(cells, 1.0)
     assert isinstance(made, MechanismTable)
@@ -59,7 +57,7 @@ def nominal_staircase() -> MechanismTable:
     return MechanismTable(integer_rows(rows), claim=2.0)
 
 
-def test_the_nominal_staircase_is_caught_in_every_run_at_the_defaults() -> None:
+def test_the_nominal_staircase_is_caught_in_every_run_at_the_defaults():
     """The power that is computed says so beforehand: below, a run that misses it is less likely than 1 in 1,000."""
     planted, runs = nominal_staircase(), 40
     found = [audit_table(planted, 1.0, entropy=SeededEntropy(seed)) for seed in range(runs)]
@@ -72,14 +70,14 @@ def test_the_nominal_staircase_is_caught_in_every_run_at_the_defaults() -> None:
         assert f.caught < 1.06
 
 
-def test_the_right_staircase_passes_at_the_defaults() -> None:
+def test_the_right_staircase_passes_at_the_defaults():
     for seed in range(5):
         found = audit_mechanism(mechanism("staircase"), Cells.line(-1, 1, 101), 1.0, entropy=SeededEntropy(seed))
         assert not found.refuted
         assert found.bound.epsilon > 0.95
 
 
-def test_the_stated_power_is_what_happens() -> None:
+def test_the_stated_power_is_what_happens():
     """Fewer samples, so that some runs miss: as many of them catch the fault as was computed."""
     planted, runs = nominal_staircase(), 100
     found = [audit_table(planted, 1.0, samples=8_000, entropy=SeededEntropy(seed)) for seed in range(runs)]
@@ -90,7 +88,7 @@ def test_the_stated_power_is_what_happens() -> None:
     assert told == pytest.approx(caught, abs=0.15)
 
 
-def test_power_is_little_where_little_was_drawn_and_grows_with_it() -> None:
+def test_power_is_little_where_little_was_drawn_and_grows_with_it():
     planted = nominal_staircase()
     few, many = (audit_table(planted, 1.0, samples=n, entropy=SeededEntropy(1)) for n in (1_000, 100_000))
     assert few.bound.power(1.0, 1.33) < 0.01
@@ -103,7 +101,7 @@ def test_power_is_little_where_little_was_drawn_and_grows_with_it() -> None:
     assert (far.refuted, far.caught) == (False, math.inf)
 
 
-def test_an_event_that_always_happens_has_no_power() -> None:
+def test_an_event_that_always_happens_has_no_power():
     found = audit_mechanism(mechanism("grr"), Cells(size=2), 1e-6, samples=10_000, entropy=SeededEntropy(2))
     assert not found.refuted
     assert 0.05 < found.bound.likely < 0.95
@@ -111,7 +109,7 @@ def test_an_event_that_always_happens_has_no_power() -> None:
     assert sure.power(0.1, 5.0) < 0.01
 
 
-def test_the_worst_pair_is_found_without_looking_at_all_of_them() -> None:
+def test_the_worst_pair_is_found_without_looking_at_all_of_them():
     for name in ("staircase", "bounded-laplace", "grr"):
         table = mechanism(name).build(Cells.line(-1, 1, 21, missing=True), 1.0)
         assert isinstance(table, MechanismTable)
@@ -120,7 +118,7 @@ def test_the_worst_pair_is_found_without_looking_at_all_of_them() -> None:
         assert (chances[one] / chances[other]).max() == pytest.approx(math.exp(table.exact_epsilon), rel=1e-8)
 
 
-def test_the_nominal_staircase_is_flagged() -> None:
+def test_the_nominal_staircase_is_flagged():
     planted = nominal_staircase()
     entropy = SeededEntropy(1)
     found = epsilon_lower(*(draws(planted, cell, entropy) for cell in worst_pair(planted)), alpha=ALPHA)
@@ -128,7 +126,7 @@ def test_the_nominal_staircase_is_flagged() -> None:
     assert not found.refutes(planted.exact_epsilon)
 
 
-def test_noise_that_is_rounded_before_it_is_added_is_flagged() -> None:
+def test_noise_that_is_rounded_before_it_is_added_is_flagged():
     noise = np.random.default_rng(2).laplace(scale=1.0, size=(2, DRAWS))
     rounded = np.round(noise, 1)
     assert epsilon_lower(rounded[0], 0.25 + rounded[1], alpha=ALPHA).refutes(1.0)
@@ -136,7 +134,7 @@ def test_noise_that_is_rounded_before_it_is_added_is_flagged() -> None:
     assert not epsilon_lower(np.round(noise[0], 1), np.round(0.25 + noise[1], 1), alpha=ALPHA).refutes(0.25)
 
 
-def test_bounds_that_are_read_off_the_rows_are_flagged() -> None:
+def test_bounds_that_are_read_off_the_rows_are_flagged():
     """One person's value, with the bounds taken from a table in which another person's 10 is there or is empty."""
     entropy = SeededEntropy(4)
 
@@ -150,7 +148,7 @@ def test_bounds_that_are_read_off_the_rows_are_flagged() -> None:
     assert not epsilon_lower(outputs(10.0), outputs(10.0), alpha=ALPHA).refutes(0.0)
 
 
-def test_gaussian_noise_of_the_wrong_variance_is_flagged() -> None:
+def test_gaussian_noise_of_the_wrong_variance_is_flagged():
     """Variance σ²C instead of σ²C² on a sum whose rows are clipped to C = 10."""
     clip, delta = 10.0, 1e-5
     sigma = analytic_sigma(1.0, delta)
@@ -195,7 +193,7 @@ def released(classes: Sequence[int], noise: Repeated, epsilon: float) -> NDArray
 
 
 @pytest.mark.parametrize(("emptied", "epsilon"), [(0, 1.0), pytest.param(2, 2.0, marks=pytest.mark.slow)])
-def test_naive_bayes_is_never_seen_above_its_epsilon(emptied: int, epsilon: float) -> None:
+def test_naive_bayes_is_never_seen_above_its_epsilon(emptied, epsilon):
     classes = [0, 1, 1]
     empty = [-1 if row == emptied else c for row, c in enumerate(classes)]
     sides = (released(c, Repeated(ReleasedNoise(), 8_000), epsilon) for c in (classes, empty))
@@ -203,13 +201,13 @@ def test_naive_bayes_is_never_seen_above_its_epsilon(emptied: int, epsilon: floa
 
 
 @pytest.mark.slow
-def test_naive_bayes_with_a_third_of_its_noise_is_flagged() -> None:
+def test_naive_bayes_with_a_third_of_its_noise_is_flagged():
     generator = np.random.default_rng(6)
     sides = [released(c, Repeated(StudyNoise(generator), DRAWS, 3.0), 1.0) for c in ([0, 1, 1], [-1, 1, 1])]
     assert epsilon_lower(*sides, alpha=ALPHA).refutes(1.0)
 
 
-def test_the_bound_is_wrong_no_more_often_than_it_says() -> None:
+def test_the_bound_is_wrong_no_more_often_than_it_says():
     """At α = 0.2, 500 audits of randomised response; the true rate would exceed 0.2 by this with odds below 1e-6."""
     generator = np.random.default_rng(7)
     keep = math.e / (1 + math.e)
@@ -231,14 +229,12 @@ def test_the_bound_is_wrong_no_more_often_than_it_says() -> None:
         (np.zeros(100), np.zeros(100), 0.1, 1.0),
     ],
 )
-def test_outputs_that_cannot_be_audited_are_refused(
-    one: NDArray[np.float64], other: NDArray[np.float64], alpha: float, delta: float
-) -> None:
+def test_outputs_that_cannot_be_audited_are_refused(one, other, alpha, delta):
     with pytest.raises(ParameterError):
         epsilon_lower(one, other, alpha=alpha, delta=delta)
 
 
-def test_outputs_of_which_few_come_twice_are_audited_by_their_tails() -> None:
+def test_outputs_of_which_few_come_twice_are_audited_by_their_tails():
     """Gaussian outputs to seven digits: σ is exact, so at least 0.5 is proved but with odds far below 1e-6."""
     for seed in range(40):
         generator = np.random.default_rng(seed)
@@ -246,7 +242,7 @@ def test_outputs_of_which_few_come_twice_are_audited_by_their_tails() -> None:
         assert 0.5 < epsilon_lower(present, absent, delta=0.1).epsilon < 2.2
 
 
-def test_names_can_be_audited() -> None:
+def test_names_can_be_audited():
     names = np.array(["no", "yes"])
     generator = np.random.default_rng(8)
     found = epsilon_lower(

@@ -1,7 +1,5 @@
 """The best of a secret random number of tries costs twice one of them: by enumeration, and seen from outside."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -48,7 +46,7 @@ def neighbours() -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 @pytest.mark.parametrize("tries", [1.5, 20.0, 1000.0])
-def test_the_choice_costs_at_most_twice_a_try_and_with_many_tries_nearly_so(tries: float) -> None:
+def test_the_choice_costs_at_most_twice_a_try_and_with_many_tries_nearly_so(tries):
     pairs = neighbours()
     spent = max(np.abs(np.log(best_of(a, tries) / best_of(b, tries))).max() for a, b in pairs)
     assert len(pairs) > 20
@@ -57,12 +55,12 @@ def test_the_choice_costs_at_most_twice_a_try_and_with_many_tries_nearly_so(trie
         assert spent > 1.6 * EACH  # a choice that is not paid for, each try with all of ε, is caught
 
 
-def test_a_try_has_half_and_never_more() -> None:
+def test_a_try_has_half_and_never_more():
     for epsilon in (Decimal("0.1"), Decimal("1.000000000000000000000001"), Decimal(3)):
         assert epsilon - Decimal("1e-45") <= 2 * epsilon_of_try(epsilon) <= epsilon
 
 
-def test_the_number_of_tries_is_logarithmic() -> None:
+def test_the_number_of_tries_is_logarithmic():
     generator, draws, tries = np.random.default_rng(3), 4_000, 3.0
     words = iter(generator.integers(0, 1 << 62, 400_000).tolist())
 
@@ -104,17 +102,17 @@ def bound(draws: int = 6_000) -> float:
 
 
 @pytest.mark.slow
-def test_it_is_not_seen_above_its_epsilon() -> None:
+def test_it_is_not_seen_above_its_epsilon():
     assert bound() <= 2
 
 
 @pytest.mark.slow
-def test_a_choice_that_nobody_pays_for_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_that_nobody_pays_for_is_seen(monkeypatch):
     monkeypatch.setattr(asks, "epsilon_of_try", lambda epsilon: 2 * epsilon)
     assert bound() > 2
 
 
-def test_every_attempt_asks_for_its_share_once_and_the_event_is_served_once() -> None:
+def test_every_attempt_asks_for_its_share_once_and_the_event_is_served_once():
     ask = Study(np.random.default_rng(1)).ask(COST)
     with pytest.raises(UndeclaredError, match="never asked"):
         ask.best_of("best", 3.0, 1, lambda of_try, way: (0, way))

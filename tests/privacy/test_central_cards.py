@@ -1,7 +1,5 @@
 """Cards of central mechanisms: losses under e^ε, tails that hold, golden figures, and sampling agreement."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any
@@ -29,7 +27,7 @@ def asked_of(name: str, epsilon: float, sensitivity: float = 2.0) -> Asked:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("name", [m.name for m in CENTRAL_MECHANISMS])
-def test_the_loss_is_within_epsilon_and_the_tails_hold(name: str, epsilon: float) -> None:
+def test_the_loss_is_within_epsilon_and_the_tails_hold(name, epsilon):
     card = central_mechanism(name).card(asked_of(name, epsilon))
     if name in PURE:
         assert 0 < card.loss <= epsilon * (1 + 1e-9)
@@ -45,7 +43,7 @@ def test_the_loss_is_within_epsilon_and_the_tails_hold(name: str, epsilon: float
     assert all(0 < c <= 1 for c in chances)
 
 
-def test_densities_are_those_of_a_distribution() -> None:
+def test_densities_are_those_of_a_distribution():
     for name in ("discrete-laplace", "exponential", "report-noisy-max", "discrete-gaussian"):
         card = central_mechanism(name).card(asked_of(name, 2.0))
         assert math.fsum(card.densities) == pytest.approx(1, abs=1e-3), name
@@ -55,7 +53,7 @@ def test_densities_are_those_of_a_distribution() -> None:
     assert math.fsum(card.densities) * step == pytest.approx(1, abs=1e-3)
 
 
-def test_golden_figures(golden_entries: list[dict[str, Any]]) -> None:
+def test_golden_figures(golden_entries):
     seen = set()
     for entry in golden_entries:
         name, given = entry["name"], entry["inputs"]
@@ -82,13 +80,13 @@ def test_golden_figures(golden_entries: list[dict[str, Any]]) -> None:
     assert len(seen) == 10
 
 
-def test_the_textbooks_sigma_is_refused_where_it_is_not_private() -> None:
+def test_the_textbooks_sigma_is_refused_where_it_is_not_private():
     with pytest.raises(ParameterError, match="use gaussian"):
         central_mechanism("gaussian-classic").card(Asked(10.0, 1e-5))
     assert gaussian_delta(10.0, central_mechanism("gaussian").card(Asked(10.0, 1e-5)).scale) <= 1e-5
 
 
-def test_what_is_drawn_has_the_cards_variance_and_chances() -> None:
+def test_what_is_drawn_has_the_cards_variance_and_chances():
     card = central_mechanism("discrete-laplace").card(Asked(0.5, 0.0, 2.0))
     drawn = np.array(ReleasedNoise().integers([0] * 20_000, 2, 0.5))
     assert drawn.var() == pytest.approx(card.variance, rel=0.15)
@@ -110,12 +108,12 @@ def test_what_is_drawn_has_the_cards_variance_and_chances() -> None:
         (["laplace", "--epsilon", "1", "--table", "t.npy"], "no table"),
     ],
 )
-def test_bad_figures_are_one_sentence(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+def test_bad_figures_are_one_sentence(capsys, words, said):
     assert main(["mechanism", *words]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_the_command_shows_the_card(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_the_card(capsys):
     assert main(["mechanism", "exponential", "--epsilon", "1", "--scores", "3,2,0", "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert found["central"]
@@ -149,7 +147,7 @@ def probability(k: np.ndarray, sensitivity: int, epsilon: float) -> np.ndarray:
 
 
 @NOISES
-def test_golden_probability_of_zero(golden: dict[str, list[dict[str, Any]]], noise: CentralNoise) -> None:
+def test_golden_probability_of_zero(golden, noise):
     entries = golden["discrete_laplace_P0"]
     assert len(entries) == 2
     for entry in entries:
@@ -160,7 +158,7 @@ def test_golden_probability_of_zero(golden: dict[str, list[dict[str, Any]]], noi
 
 
 @NOISES
-def test_golden_variance(golden: dict[str, list[dict[str, Any]]], noise: CentralNoise) -> None:
+def test_golden_variance(golden, noise):
     for entry in golden["discrete_laplace_var"]:
         squares = draws(noise, 1, entry["inputs"]["eps"]).astype(float) ** 2
         support = np.arange(-200, 201)
@@ -172,7 +170,7 @@ def test_golden_variance(golden: dict[str, list[dict[str, Any]]], noise: Central
 
 @NOISES
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(1, 1.0), (5, 0.5), (1024, 2.5)])
-def test_draws_follow_the_closed_form(noise: CentralNoise, sensitivity: int, epsilon: float) -> None:
+def test_draws_follow_the_closed_form(noise, sensitivity, epsilon):
     scale = sensitivity / epsilon
     edges = np.unique(np.rint(np.arange(-5, 5.5, 0.5) * scale)).astype(int)
     support = np.arange(edges[0] - int(60 * scale), edges[-1] + int(60 * scale))
@@ -188,7 +186,7 @@ def test_draws_follow_the_closed_form(noise: CentralNoise, sensitivity: int, eps
 
 
 @NOISES
-def test_noise_is_centred_on_the_value_and_independent_between_entries(noise: CentralNoise) -> None:
+def test_noise_is_centred_on_the_value_and_independent_between_entries(noise):
     values = np.array(noise.integers([100, -7] * DRAWS, 1, 1.0)).reshape(-1, 2)
     limit = norm.isf(FALSE_ALARM / 2) * 1.1
     spread = np.sqrt(1.8413471884155848 / DRAWS)
@@ -198,17 +196,17 @@ def test_noise_is_centred_on_the_value_and_independent_between_entries(noise: Ce
     assert abs(product.mean()) < limit * 1.8413471884155848 / np.sqrt(DRAWS)
 
 
-def test_no_noise_returns_the_values() -> None:
+def test_no_noise_returns_the_values():
     assert NoNoise().integers([3, -4, 0], 1, 0.1) == [3, -4, 0]
 
 
-def test_only_the_cryptographic_noise_is_releasable() -> None:
+def test_only_the_cryptographic_noise_is_releasable():
     assert [n.releasable for n in (ReleasedNoise(), study(), NoNoise())] == [True, False, False]
 
 
 @NOISES
 @pytest.mark.parametrize(("sensitivity", "epsilon"), [(1, 1e-9), (2**30, 0.05), (2**40, 1e-3), (1, 1e6)])
-def test_extreme_scales_stay_integers(noise: CentralNoise, sensitivity: int, epsilon: float) -> None:
+def test_extreme_scales_stay_integers(noise, sensitivity, epsilon):
     found = noise.integers([5, -5, 0], sensitivity, epsilon)
     assert all(type(v) is int and abs(v) < 2**62 for v in found)
 
@@ -218,12 +216,12 @@ def test_extreme_scales_stay_integers(noise: CentralNoise, sensitivity: int, eps
     ("sensitivity", "epsilon"),
     [(0, 1.0), (-1, 1.0), (True, 1.0), (1, 0.0), (1, -1.0), (1, float("nan")), (1, float("inf"))],
 )
-def test_impossible_calibrations_are_refused(noise: CentralNoise, sensitivity: int, epsilon: float) -> None:
+def test_impossible_calibrations_are_refused(noise, sensitivity, epsilon):
     with pytest.raises(ParameterError):
         noise.integers([1], sensitivity, epsilon)
 
 
-def test_studies_are_reproducible_and_releases_are_not() -> None:
+def test_studies_are_reproducible_and_releases_are_not():
     one, two = (StudyNoise(np.random.default_rng(3)).integers([0] * 64, 1, 0.1) for _ in range(2))
     assert one == two
     assert draws(ReleasedNoise(), 1, 0.1, 64).tolist() != draws(ReleasedNoise(), 1, 0.1, 64).tolist()

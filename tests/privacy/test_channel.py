@@ -1,7 +1,5 @@
 """A table as a linear map: every form is the same table, and its inverse is checked against the table itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,6 @@ from workbench.privacy.local.mechanisms import (
     PIECEWISE,
     SQUARE_WAVE,
     STAIRCASE,
-    Mechanism,
 )
 from workbench.privacy.local.unbiased import direct, path, unbiased
 
@@ -36,7 +33,7 @@ LARGE = DENSE_UPTO + 89
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("size", [21, LARGE])
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if not m.two_values], ids=lambda m: m.name)
-def test_products_are_those_of_the_integers(mechanism: Mechanism, size: int, missing: bool) -> None:
+def test_products_are_those_of_the_integers(mechanism, size, missing):
     size = size if mechanism.most_cells is None else min(size, mechanism.most_cells - 1)
     table = mechanism.build(Cells.line(0, 1, size, missing=missing), 1.3)
     channel, chances = channel_of(table.weights), table.probabilities()
@@ -47,7 +44,7 @@ def test_products_are_those_of_the_integers(mechanism: Mechanism, size: int, mis
     assert np.allclose(channel.rows(some), chances[some], rtol=1e-12)
 
 
-def test_large_tables_of_distances_are_recognised_by_their_integers() -> None:
+def test_large_tables_of_distances_are_recognised_by_their_integers():
     weights = BOUNDED_LAPLACE.build(Cells.line(0, 1, LARGE), 1.0).weights
     assert isinstance(channel_of(weights), DistanceTable)
     moved = weights.copy()
@@ -56,7 +53,7 @@ def test_large_tables_of_distances_are_recognised_by_their_integers() -> None:
     assert isinstance(channel_of(moved), DenseTable)
 
 
-def test_randomised_response_is_recognised_and_what_only_resembles_it_is_not() -> None:
+def test_randomised_response_is_recognised_and_what_only_resembles_it_is_not():
     weights = GRR.build(Cells(size=5), 1.0).weights
     assert isinstance(channel_of(weights), TwoChances)
     moved = weights.copy()
@@ -68,7 +65,7 @@ def test_randomised_response_is_recognised_and_what_only_resembles_it_is_not() -
 @pytest.mark.parametrize("size", [40, LARGE])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("mechanism", [GRR, BOUNDED_LAPLACE], ids=lambda m: m.name)
-def test_the_mean_has_an_unbiased_estimator_to_rounding(mechanism: Mechanism, size: int, missing: bool) -> None:
+def test_the_mean_has_an_unbiased_estimator_to_rounding(mechanism, size, missing):
     table = mechanism.build(Cells.line(-1, 1, size, missing=missing), 0.3)
     wanted = np.append(np.linspace(-1, 1, size), np.zeros(int(missing)))
     linear = unbiased(table.channel(), wanted)
@@ -78,7 +75,7 @@ def test_the_mean_has_an_unbiased_estimator_to_rounding(mechanism: Mechanism, si
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("mechanism", [PIECEWISE, SQUARE_WAVE, DUCHI, HYBRID], ids=lambda m: m.name)
-def test_large_tables_of_windows_are_taken_by_their_stretches(mechanism: Mechanism, missing: bool) -> None:
+def test_large_tables_of_windows_are_taken_by_their_stretches(mechanism, missing):
     """The mean has an unbiased estimator at once, without a decomposition of the table."""
     table = mechanism.build(Cells.line(-1, 1, LARGE, missing=missing), 1.0)
     channel = table.channel()
@@ -92,7 +89,7 @@ def test_large_tables_of_windows_are_taken_by_their_stretches(mechanism: Mechani
 
 
 @pytest.mark.parametrize("size", [21, LARGE])
-def test_an_answer_that_is_never_given_has_no_value_that_could_widen_an_interval(size: int) -> None:
+def test_an_answer_that_is_never_given_has_no_value_that_could_widen_an_interval(size):
     """Of Duchi's table all but two columns are unused: estimators of anything stay of the size of what is wanted."""
     channel = DUCHI.build(Cells.line(-1, 1, size), 0.5).channel()
     square = np.linspace(-1, 1, size) ** 2
@@ -101,12 +98,12 @@ def test_an_answer_that_is_never_given_has_no_value_that_could_widen_an_interval
         assert np.abs(linear.values).max() < 10
 
 
-def test_a_table_of_many_stretches_is_none_of_few() -> None:
+def test_a_table_of_many_stretches_is_none_of_few():
     rows = np.random.default_rng(6).uniform(1, 2, (200, 200))
     assert by_runs(MechanismTable(integer_rows(rows), claim=8.0).weights) is None
 
 
-def test_a_large_table_of_no_known_form_is_solved_too() -> None:
+def test_a_large_table_of_no_known_form_is_solved_too():
     random = np.random.default_rng(4)
     chances = random.uniform(1, 2, (LARGE, LARGE)) + LARGE * np.eye(LARGE)
     table = MechanismTable(integer_rows(chances), claim=8.0)
@@ -117,7 +114,7 @@ def test_a_large_table_of_no_known_form_is_solved_too() -> None:
     assert np.abs(table.probabilities() @ linear.values - wanted).max() < 1e-9
 
 
-def test_no_unbiased_mean_is_found_where_there_is_none() -> None:
+def test_no_unbiased_mean_is_found_where_there_is_none():
     for size in (101, LARGE):
         table = STAIRCASE.build(Cells.line(0, 1, size), 1.0)
         chances, values = table.probabilities(), np.linspace(0, 1, size)
@@ -126,7 +123,7 @@ def test_no_unbiased_mean_is_found_where_there_is_none() -> None:
         assert unbiased(table.channel(), values) is None
 
 
-def test_facts_of_names_are_of_the_whole_table() -> None:
+def test_facts_of_names_are_of_the_whole_table():
     """A table over names that is not symmetric: its true chance of a change is .367, where two of its cells say .30."""
     chances = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.25, 0.15, 0.6]])
     table = MechanismTable(integer_rows(chances), claim=2.0)
@@ -141,7 +138,7 @@ def test_facts_of_names_are_of_the_whole_table() -> None:
     assert known.statistic_variance == pytest.approx(variance.mean())
 
 
-def test_errors_of_many_names_are_of_the_whole_table_too() -> None:
+def test_errors_of_many_names_are_of_the_whole_table_too():
     """A table of no known form over more names than a dense copy takes: its chance of a change is that of every row."""
     random = np.random.default_rng(4)
     chances = random.uniform(1, 2, (LARGE, LARGE)) + LARGE * np.eye(LARGE)
@@ -155,7 +152,7 @@ def test_errors_of_many_names_are_of_the_whole_table_too() -> None:
     assert known.bias_max == 0
 
 
-def test_a_large_singular_table_has_no_unbiased_estimator() -> None:
+def test_a_large_singular_table_has_no_unbiased_estimator():
     rows = np.random.default_rng(5).uniform(1, 2, (LARGE, LARGE))
     rows[1] = rows[0]  # two values that no answer tells apart
     table = MechanismTable(integer_rows(rows), claim=8.0)
@@ -164,14 +161,14 @@ def test_a_large_singular_table_has_no_unbiased_estimator() -> None:
     assert unbiased(table.channel(), wanted) is None
 
 
-def test_facts_of_names_without_an_inverse_tell_the_bias() -> None:
+def test_facts_of_names_without_an_inverse_tell_the_bias():
     chances = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
     known = error_profile(MechanismTable(integer_rows(chances), claim=1.0), Cells(size=3))
     assert known.bias_max > 0.1
     assert known.statistic_variance is None
 
 
-def test_the_variance_of_the_unbiased_mean_is_that_of_simulated_ones() -> None:
+def test_the_variance_of_the_unbiased_mean_is_that_of_simulated_ones():
     grid = Cells.line(0, 10, 11)
     table = BOUNDED_LAPLACE.build(grid, 2.0)
     linear = unbiased(table.channel(), np.asarray(grid.values))
@@ -187,7 +184,7 @@ def test_the_variance_of_the_unbiased_mean_is_that_of_simulated_ones() -> None:
     assert known == pytest.approx(np.exp(np.log(shapes @ linear.variance(table.channel())).mean()))
 
 
-def test_the_usual_shapes_are_shares_and_mirror_each_other() -> None:
+def test_the_usual_shapes_are_shares_and_mirror_each_other():
     for values in (np.arange(2.0), np.arange(11.0), np.array([0.0, 1.0, 5.0, 100.0])):
         shapes = usual_shapes(values)
         assert shapes.sum(axis=1) == pytest.approx(np.ones(len(shapes)))

@@ -1,7 +1,5 @@
 """dp-accounting is imported in one place, so that two threads never meet a half of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -48,7 +46,7 @@ print(len(done))
         "accountant._improved(*accountant.renyi_of_one(0.2, 1.0), 1e-5)",
     ],
 )
-def test_two_threads_that_need_it_first_both_have_all_of_it(second: str) -> None:
+def test_two_threads_that_need_it_first_both_have_all_of_it(second):
     code = AT_ONCE.replace("{second}", second)
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.stdout, ended.stderr) == ("2\n", "")

@@ -1,11 +1,8 @@
 """Every number of an explanation follows from ε and δ; the guided choice and the published values are in order."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time
-from typing import Any
 
 import numpy as np
 import pytest
@@ -122,7 +119,7 @@ def test_the_rappor_values_are_those_of_its_parameters():
 # -- Bounds on what an observer can come to believe -------------------------------------------------------------------
 
 
-def test_posterior_bounds_are_the_golden_ones(golden: dict[str, list[dict[str, Any]]]) -> None:
+def test_posterior_bounds_are_the_golden_ones(golden):
     entries = golden["posterior_upper"]
     assert len(entries) >= 7
     for entry in entries:
@@ -130,21 +127,21 @@ def test_posterior_bounds_are_the_golden_ones(golden: dict[str, list[dict[str, A
         assert belief.high == pytest.approx(entry["value"], abs=entry["tolerance"])
 
 
-def test_total_variation_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+def test_total_variation_is_the_golden_one(golden):
     (entry,) = golden["tv_bound_eps_dp"]
     even = posterior(entry["inputs"]["eps"], 0.5)  # right less wrong, of the best guess
     assert even.high - even.low == pytest.approx(entry["value"], abs=entry["tolerance"])
 
 
 @given(epsilon=st.floats(0, 2000), prior=st.floats(0, 1))
-def test_bounds_enclose_the_prior(epsilon: float, prior: float) -> None:
+def test_bounds_enclose_the_prior(epsilon, prior):
     belief = posterior(epsilon, prior)
     assert 0 <= belief.low <= prior * (1 + 1e-15)
     assert prior * (1 - 1e-15) <= belief.high <= 1
 
 
 @given(epsilon=st.floats(0, 30), prior=st.floats(1e-6, 1 - 1e-6))
-def test_the_odds_move_by_e_to_the_epsilon(epsilon: float, prior: float) -> None:
+def test_the_odds_move_by_e_to_the_epsilon(epsilon, prior):
     belief = posterior(epsilon, prior)
     odds = prior / (1 - prior)
     assert belief.low / (1 - belief.low) == pytest.approx(odds * math.exp(-epsilon), rel=1e-6)
@@ -152,18 +149,18 @@ def test_the_odds_move_by_e_to_the_epsilon(epsilon: float, prior: float) -> None
     assert belief.high == pytest.approx(1 - doubt.low, abs=1e-9), "the doubt falls as far as the belief rises"
 
 
-def test_certainty_and_zero_epsilon_do_not_move() -> None:
+def test_certainty_and_zero_epsilon_do_not_move():
     assert (posterior(3.0, 0.0).high, posterior(3.0, 1.0).low) == (0.0, 1.0)
     assert posterior(0.0, 0.3).low == posterior(0.0, 0.3).high == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("epsilon", "prior"), [(-1, 0.5), (math.nan, 0.5), (math.inf, 0.5), (1, -0.1), (1, math.nan)])
-def test_impossible_beliefs_are_refused(epsilon: float, prior: float) -> None:
+def test_impossible_beliefs_are_refused(epsilon, prior):
     with pytest.raises(ParameterError):
         posterior(epsilon, prior)
 
 
-def test_the_note_says_that_delta_can_break_the_bounds() -> None:
+def test_the_note_says_that_delta_can_break_the_bounds():
     assert "δ > 0" in DELTA_NOTE
 
 
@@ -173,14 +170,14 @@ def test_the_note_says_that_delta_can_break_the_bounds() -> None:
 GIVEN = {"rows": 60_000, "delta": 1e-5}
 
 
-def test_epsilon_is_the_accountants() -> None:
+def test_epsilon_is_the_accountants():
     found = solve(**GIVEN, sigma=1.0, epochs=15, batch=64)
     assert found.epsilon == pytest.approx(0.6111, abs=2e-3)
 
 
 @pytest.mark.parametrize("accountant", ["rdp", "rdp-classic"])
 @pytest.mark.parametrize("missing", ["sigma", "epochs", "batch"])
-def test_what_is_found_fits_epsilon_and_one_percent_more_does_not(missing: str, accountant: str) -> None:
+def test_what_is_found_fits_epsilon_and_one_percent_more_does_not(missing, accountant):
     asked = {"epsilon": 1.5, "sigma": 1.0, "epochs": 15, "batch": 64}
     asked[missing] = None
     found = solve(**GIVEN, **asked, accountant=accountant)
@@ -194,14 +191,14 @@ def test_what_is_found_fits_epsilon_and_one_percent_more_does_not(missing: str, 
     assert loss(event_of(60_000, batch, epochs, sigma), 1e-5, accountant).epsilon > 1.5
 
 
-def test_the_tightest_accountant_finds_at_least_as_many_epochs() -> None:
+def test_the_tightest_accountant_finds_at_least_as_many_epochs():
     by_pld = solve(rows=1000, delta=1e-4, epsilon=2.0, sigma=2.0, batch=100)
     by_rdp = solve(rows=1000, delta=1e-4, epsilon=2.0, sigma=2.0, batch=100, accountant="rdp")
     assert by_pld.epsilon <= 2.0
     assert by_pld.epochs > by_rdp.epochs
 
 
-def test_exactly_one_figure_has_to_be_open() -> None:
+def test_exactly_one_figure_has_to_be_open():
     with pytest.raises(ParameterError, match="2 of epsilon"):
         solve(**GIVEN, sigma=1.0, epochs=15)
     with pytest.raises(ParameterError, match="0 of epsilon"):
@@ -211,7 +208,7 @@ def test_exactly_one_figure_has_to_be_open() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_steps_within_ten_seconds_and_ten_microseconds_a_lookup() -> None:
+def test_a_million_steps_within_ten_seconds_and_ten_microseconds_a_lookup():
     run = PoissonGaussian(0.001, 1.2, 10**6)
     start = time.process_time()  # of this process alone: the machine may have other work
     curve = EpsilonCurve.build(run, 1e-6)
@@ -223,7 +220,7 @@ def test_a_million_steps_within_ten_seconds_and_ten_microseconds_a_lookup() -> N
 
 
 @pytest.mark.slow
-def test_a_lookup_never_reports_less_than_the_truth() -> None:
+def test_a_lookup_never_reports_less_than_the_truth():
     run = PoissonGaussian(0.001, 1.2, 10**6)
     curve = EpsilonCurve.build(run, 1e-6)
     for step in (1, 2, 17, 999, 12_345, 250_000, 777_777, 999_999):

@@ -1,7 +1,5 @@
 """The exponential mechanism over whole-number scores: the exact ratios of its weights."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
@@ -23,7 +21,7 @@ def log_of(ratio: Fraction) -> float:
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1, 1.0, 3.7, 30.0])
 @pytest.mark.parametrize("sensitivity", [1, 7])
-def test_neighbouring_scores_change_no_probability_by_more_than_epsilon(epsilon: float, sensitivity: int) -> None:
+def test_neighbouring_scores_change_no_probability_by_more_than_epsilon(epsilon, sensitivity):
     generator = np.random.default_rng(int(epsilon * 1000) + sensitivity)
     for _ in range(40):
         scores = [int(s) for s in generator.integers(-300, 300, 6)]
@@ -34,14 +32,14 @@ def test_neighbouring_scores_change_no_probability_by_more_than_epsilon(epsilon:
             assert abs(log_of(ratio)) <= epsilon
 
 
-def test_the_bound_is_reached_up_to_what_rounding_takes() -> None:
+def test_the_bound_is_reached_up_to_what_rounding_takes():
     one, two = exponential_weights([0, 2000], 1, 1.0), exponential_weights([1, 1999], 1, 1.0)
     loss = log_of(Fraction(two[0], sum(two)) / Fraction(one[0], sum(one)))
     assert 1 - 1e-9 < loss <= 1
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.9, 6.0])
-def test_a_choice_of_scores_that_move_one_way_loses_within_a_range_of_epsilon(epsilon: float) -> None:
+def test_a_choice_of_scores_that_move_one_way_loses_within_a_range_of_epsilon(epsilon):
     """The range, and not only the largest loss, is what ρ = ε²/8 rests on; it is used up to rounding."""
     widest = 0.0
     for scores in itertools.product(range(3), repeat=3):
@@ -53,12 +51,12 @@ def test_a_choice_of_scores_that_move_one_way_loses_within_a_range_of_epsilon(ep
     assert epsilon * (1 - 1e-9) < widest <= epsilon
 
 
-def test_the_weight_of_a_score_does_not_depend_on_the_others() -> None:
+def test_the_weight_of_a_score_does_not_depend_on_the_others():
     short, long = exponential_weights([5, 9], 1, 0.3), exponential_weights([5, 9, -4000], 1, 0.3)
     assert Fraction(short[0], short[1]) == Fraction(long[0], long[1])
 
 
-def test_drawn_shares_are_those_of_the_weights() -> None:
+def test_drawn_shares_are_those_of_the_weights():
     noise = StudyNoise(np.random.default_rng(5))
     drawn = np.bincount([exponential_choice([0, 2, 3], 1, 1.0, noise) for _ in range(20_000)], minlength=3) / 20_000
     weights = np.exp(np.array([0, 2, 3]) / 2)
@@ -68,12 +66,12 @@ def test_drawn_shares_are_those_of_the_weights() -> None:
 @pytest.mark.parametrize(
     ("scores", "sensitivity", "epsilon"), [([], 1, 1.0), ([1 << 50], 1, 1.0), ([1], 0, 1.0), ([1], 1, 0.0)]
 )
-def test_what_is_out_of_range_is_refused(scores: list[int], sensitivity: int, epsilon: float) -> None:
+def test_what_is_out_of_range_is_refused(scores, sensitivity, epsilon):
     with pytest.raises(ParameterError):
         exponential_weights(scores, sensitivity, epsilon)
 
 
-def test_weights_are_bounded_however_large_epsilon_and_the_scores_are() -> None:
+def test_weights_are_bounded_however_large_epsilon_and_the_scores_are():
     """A floor below the largest score moves with it: no ratio grows, and no weight has millions of bits."""
     one, two = [1 << 39, 5, -(1 << 39)], [(1 << 39) - 1, 6, -(1 << 39)]
     for epsilon in (0.5, 50.0):
@@ -117,7 +115,7 @@ def without_one(values: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("share", SHARES)
-def test_emptying_a_row_moves_no_loss_farther_than_the_sensitivity(share: Fraction) -> None:
+def test_emptying_a_row_moves_no_loss_farther_than_the_sensitivity(share):
     """All tables of up to 6 rows."""
     farthest = 0
     for values in tables(6):
@@ -140,13 +138,11 @@ def worst_ratio(share: Fraction, epsilon: float) -> Fraction:
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_emptying_a_row_changes_no_chance_by_more_than_a_factor_of_e_to_the_epsilon(
-    share: Fraction, epsilon: float
-) -> None:
+def test_emptying_a_row_changes_no_chance_by_more_than_a_factor_of_e_to_the_epsilon(share, epsilon):
     assert worst_ratio(share, epsilon) <= Fraction(math.exp(epsilon))
 
 
-def test_the_same_tables_catch_half_of_the_sensitivity() -> None:
+def test_the_same_tables_catch_half_of_the_sensitivity():
     assert worst_ratio(Fraction(1, 2), 2 * 0.1) > Fraction(math.exp(0.1))
     assert worst_ratio(Fraction(1, 4), 2 * 1.0) > Fraction(math.exp(1.0))
 
@@ -173,7 +169,7 @@ def joint(
     return found
 
 
-def test_several_quantiles_cost_one_epsilon_for_each_depth_and_draws_have_these_chances() -> None:
+def test_several_quantiles_cost_one_epsilon_for_each_depth_and_draws_have_these_chances():
     shares, epsilon = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)), 0.7
     whole = (Fraction(0), Fraction(1))
     assert [depths(k) for k in (1, 2, 3, 4, 7, 8, 9)] == [1, 2, 2, 3, 3, 4, 4]
@@ -195,7 +191,7 @@ def test_several_quantiles_cost_one_epsilon_for_each_depth_and_draws_have_these_
         assert abs(counts.get(key, 0) / drawn - float(p)) < 5.5 * sd + 1e-3
 
 
-def test_cells_of_a_gap_are_drawn_evenly_and_those_beyond_the_limit_too() -> None:
+def test_cells_of_a_gap_are_drawn_evenly_and_those_beyond_the_limit_too():
     values, share = np.array([10] * 40 + [500] * 3), Fraction(1, 2)
     noise = StudyNoise(np.random.default_rng(5))
     drawn = np.array([drawn_quantile(values, 0, 999, share, 0.05, noise) for _ in range(4000)])
@@ -215,7 +211,7 @@ def test_cells_of_a_gap_are_drawn_evenly_and_those_beyond_the_limit_too() -> Non
     assert drawn_quantile(values, 0, 999, share, 1e6, ReleasedNoise()) == 10
 
 
-def test_without_noise_it_is_the_least_value_that_enough_rows_do_not_exceed_and_without_rows_anything() -> None:
+def test_without_noise_it_is_the_least_value_that_enough_rows_do_not_exceed_and_without_rows_anything():
     values = np.array([3, 5, 5, 9])
     found = drawn_quantiles(values, 0, 9, (Fraction(1, 4), Fraction(1, 2), Fraction(19, 20)), 1.0, NoNoise())
     assert found == [3, 5, 9]
@@ -226,7 +222,7 @@ def test_without_noise_it_is_the_least_value_that_enough_rows_do_not_exceed_and_
 
 
 @pytest.mark.parametrize("limit", [1, 3, 40, 1000])
-def test_far_cells_are_one_segment_and_the_draw_is_the_same(limit: int) -> None:
+def test_far_cells_are_one_segment_and_the_draw_is_the_same(limit):
     """What is left of the segments under a limit says of every cell the loss that all of them say, up to the limit."""
     for seed in range(50):
         generator = np.random.default_rng(seed)

@@ -1,7 +1,5 @@
 """Frequency oracles: exact ε by looking at every report of a small domain, and frequencies that are unbiased."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -14,7 +12,7 @@ from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
-from workbench.privacy.local.frequency import OLH, ORACLES, OUE, SUE, OracleKind, frequencies, variance
+from workbench.privacy.local.frequency import OLH, ORACLES, OUE, SUE, frequencies, variance
 from workbench.privacy.local.frequency.olh import MODULUS, LocalHashing
 from workbench.privacy.local.frequency.unary import UnaryEncoding
 from workbench.privacy.local.mechanism_table import log_at_most
@@ -29,13 +27,13 @@ def every_oracle(function):
     return pytest.mark.parametrize("kind", ORACLES, ids=lambda k: k.name)(function)
 
 
-def test_the_list_is_the_one_that_plans_refuse() -> None:
+def test_the_list_is_the_one_that_plans_refuse():
     assert tuple(kind.name for kind in ORACLES) == FREQUENCY_ONLY
 
 
 @pytest.mark.parametrize("kind", [OUE, SUE], ids=lambda k: k.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_epsilon_of_bits_is_that_of_every_report(kind: OracleKind, epsilon: float) -> None:
+def test_the_epsilon_of_bits_is_that_of_every_report(kind, epsilon):
     """Of three values there are eight reports: the chance of each under each value, as an exact fraction."""
     made = kind.build(3, epsilon)
     assert isinstance(made, UnaryEncoding)
@@ -53,7 +51,7 @@ def test_the_epsilon_of_bits_is_that_of_every_report(kind: OracleKind, epsilon: 
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_epsilon_of_hashes_is_that_of_every_report(epsilon: float) -> None:
+def test_the_epsilon_of_hashes_is_that_of_every_report(epsilon):
     """The function does not depend on the value: under each, the answers of two values differ as their cells do."""
     made = OLH.build(4, epsilon)
     assert isinstance(made, LocalHashing)
@@ -72,7 +70,7 @@ def test_the_epsilon_of_hashes_is_that_of_every_report(epsilon: float) -> None:
 
 
 @every_oracle
-def test_the_estimate_is_unbiased_and_has_the_variance_that_is_told(kind: OracleKind) -> None:
+def test_the_estimate_is_unbiased_and_has_the_variance_that_is_told(kind):
     """Ten shares of one table, 400 collections: the mean and the variance of each estimate, within 5.5 errors."""
     made = kind.build(10, 1.0)
     truth = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.05, 0.03, 0.02, 0.0, 0.0])
@@ -85,7 +83,7 @@ def test_the_estimate_is_unbiased_and_has_the_variance_that_is_told(kind: Oracle
 
 
 @every_oracle
-def test_intervals_hold_as_often_as_they_say(kind: OracleKind) -> None:
+def test_intervals_hold_as_often_as_they_say(kind):
     made = kind.build(5, 1.5)
     values = np.repeat(np.arange(5), [0, 20, 180, 300, 500])
     truth, entropy, missed = np.array([0.0, 0.02, 0.18, 0.3, 0.5]), SeededEntropy(8), 0
@@ -97,9 +95,7 @@ def test_intervals_hold_as_often_as_they_say(kind: OracleKind) -> None:
 
 
 @every_oracle
-def test_reports_of_many_values_cost_no_more_noise_and_those_of_few_more_than_randomised_response(
-    kind: OracleKind,
-) -> None:
+def test_reports_of_many_values_cost_no_more_noise_and_those_of_few_more_than_randomised_response(kind):
     for size, better in ((4, False), (300, True)):
         cells = Cells(size=size)
         of_grr = float(error_profile(GRR.build(cells, 1.0), cells).variance[-1])
@@ -108,13 +104,13 @@ def test_reports_of_many_values_cost_no_more_noise_and_those_of_few_more_than_ra
 
 @every_oracle
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, 1e-7])
-def test_impossible_epsilon_is_refused(kind: OracleKind, epsilon: float) -> None:
+def test_impossible_epsilon_is_refused(kind, epsilon):
     with pytest.raises(ParameterError):
         kind.build(3, epsilon)
 
 
 @every_oracle
-def test_what_cannot_be_reported_or_estimated_is_refused(kind: OracleKind) -> None:
+def test_what_cannot_be_reported_or_estimated_is_refused(kind):
     with pytest.raises(ParameterError):
         kind.build(1, 1.0)
     made = kind.build(3, 1.0)
@@ -127,7 +123,7 @@ def test_what_cannot_be_reported_or_estimated_is_refused(kind: OracleKind) -> No
         frequencies(made, made.encode(np.zeros(3, dtype=np.int64), OsEntropy()), 1.0)
 
 
-def test_an_encoding_above_its_claim_is_caught() -> None:
+def test_an_encoding_above_its_claim_is_caught():
     """Both bits of symmetric encoding at e^ε instead of e^(ε/2): twice the ε."""
     p = int(TOTAL * math.e / (1 + math.e))
     with pytest.raises(ParameterError, match="above 1"):

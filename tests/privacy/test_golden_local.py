@@ -1,7 +1,5 @@
 """Golden values of local mechanisms: every entry whose subject exists."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import math
@@ -189,7 +187,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Inputs], float], float]] = {
 }
 
 
-def test_every_golden_value_of_a_local_mechanism_is_met(golden_entries: list[dict[str, Any]]) -> None:
+def test_every_golden_value_of_a_local_mechanism_is_met(golden_entries):
     met = 0
     for entry in golden_entries:
         if entry["name"] not in FUNCTIONS:
@@ -204,7 +202,7 @@ def test_every_golden_value_of_a_local_mechanism_is_met(golden_entries: list[dic
     assert set(FUNCTIONS) <= {e["name"] for e in golden_entries}
 
 
-def test_duchis_table_has_the_variance_of_the_closed_form() -> None:
+def test_duchis_table_has_the_variance_of_the_closed_form():
     for eps in (0.5, 1.0, 2.0):
         assert _duchi_in_the_middle({"eps": eps}) == pytest.approx(duchi_sd(eps) ** 2, rel=1e-9)
 
@@ -238,7 +236,7 @@ def classic(batch: int, sigma: float, epochs: int) -> float:
 
 
 @pytest.mark.parametrize(("batch", "sigma", "epochs", "printed"), PRINTED)
-def test_a_printed_epsilon_is_the_published_conversions(batch: int, sigma: float, epochs: int, printed: float) -> None:
+def test_a_printed_epsilon_is_the_published_conversions(batch, sigma, epochs, printed):
     found = classic(batch, sigma, epochs)
     if (batch, sigma, epochs) not in MISPRINTED:
         assert found == pytest.approx(printed, abs=0.05 + 1e-9)
@@ -252,7 +250,7 @@ def test_a_printed_epsilon_is_the_published_conversions(batch: int, sigma: float
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("batch", "sigma", "epochs", "printed"), PRINTED)
-def test_every_row_overstates_the_tightest_epsilon(batch: int, sigma: float, epochs: int, printed: float) -> None:
+def test_every_row_overstates_the_tightest_epsilon(batch, sigma, epochs, printed):
     by_pld = loss(event_of(ROWS, batch, epochs, sigma), DELTA, "pld").epsilon
     assert 1.22 <= classic(batch, sigma, epochs) / by_pld <= 1.30
 
@@ -447,7 +445,7 @@ def nine_columns(inputs: Inputs) -> Plan:
     return Plan(epsilon=each * count, columns=tuple(columns))
 
 
-def test_every_other_golden_value_is_met(golden_entries: list[dict[str, Any]]) -> None:
+def test_every_other_golden_value_is_met(golden_entries):
     for entry in golden_entries:
         if entry["name"] in OTHER_FUNCTIONS:
             compute, slack = OTHER_FUNCTIONS[entry["name"]]
@@ -456,7 +454,7 @@ def test_every_other_golden_value_is_met(golden_entries: list[dict[str, Any]]) -
     assert set(OTHER_FUNCTIONS) <= {e["name"] for e in golden_entries}
 
 
-def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism() -> None:
+def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism():
     for scores in ([3, 2, 0], [0, 0, 0, 0], [5, 4, 4, 1]):
         inputs = {"u": scores, "eps": 1.0, "sens": 1.0}
         flipped = [_permute_and_flip(at)(inputs) for at in range(len(scores))]
@@ -486,11 +484,11 @@ def unasserted(names: set[str], folder: Path) -> set[str]:
     return left
 
 
-def test_no_golden_value_is_left_out(golden_entries: list[dict[str, Any]]) -> None:
+def test_no_golden_value_is_left_out(golden_entries):
     assert unasserted({entry["name"] for entry in golden_entries}, TESTS) == set()
 
 
-def test_a_golden_value_without_a_test_is_found(tmp_path: Path) -> None:
+def test_a_golden_value_without_a_test_is_found(tmp_path):
     (tmp_path / "test_some.py").write_text('golden = ("a_known_value", f"a_family_{1}")\n', "utf-8")
     (tmp_path / "test_other.py").write_text('names = ("stands_elsewhere",)\n', "utf-8")
     names = {"a_known_value", "a_family_q*", "stands_elsewhere", "never_heard_of"}

@@ -1,7 +1,5 @@
 """Each mechanism inherits the conformance suite; what is its own follows."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -29,7 +27,6 @@ from workbench.privacy.local.mechanisms import (
     STAIRCASE,
     THREE_OUTPUTS,
     WARNER,
-    Mechanism,
     mechanism,
 )
 from workbench.privacy.local.mechanisms.grr import ClosedFormResponse, integer_probabilities
@@ -104,23 +101,23 @@ class TestOptimal(MechanismConformance):
     every_answer = own_is_likeliest = False
 
 
-def test_warner_at_ln_three_tells_the_truth_three_times_in_four() -> None:
+def test_warner_at_ln_three_tells_the_truth_three_times_in_four():
     table = WARNER.build(Cells(size=2), math.log(3))
     assert table.probabilities()[0, 0] == pytest.approx(0.75, abs=1e-15)
 
 
-def test_warner_is_for_two_values() -> None:
+def test_warner_is_for_two_values():
     with pytest.raises(ParameterError, match="for two values"):
         WARNER.build(Cells(size=3), 1.0)
 
 
 @pytest.mark.parametrize("line_only", [m for m in MECHANISMS if m.line_only], ids=lambda m: m.name)
-def test_numbers_only_mechanisms_refuse_names(line_only) -> None:
+def test_numbers_only_mechanisms_refuse_names(line_only):
     with pytest.raises(ParameterError, match="needs numbers"):
         line_only.build(Cells(size=4), 1.0)
 
 
-def test_a_planted_nominal_staircase_is_caught() -> None:
+def test_a_planted_nominal_staircase_is_caught():
     """The classroom recipe at nominal ε = 1 has true ε 1.3318; a table of it cannot be passed off as ε = 1."""
     cells = Cells.line(0, 1, 2001)
     gamma = 1 / (1 + math.exp(0.5))
@@ -132,7 +129,7 @@ def test_a_planted_nominal_staircase_is_caught() -> None:
     assert nominal_epsilon(1.331796565751186) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_small_sensitivity_in_bounded_laplace_is_caught() -> None:
+def test_a_small_sensitivity_in_bounded_laplace_is_caught():
     """Noise for sensitivity 1 on [0, 10] at ε = 1 has a larger loss between the ends than ε says."""
     cells = Cells.line(0, 10, 1001)
     planted = integer_rows(np.exp(-cells.distances() * 10))
@@ -140,13 +137,13 @@ def test_a_small_sensitivity_in_bounded_laplace_is_caught() -> None:
         MechanismTable(planted, claim=1.0)
 
 
-def test_support_that_depends_on_the_value_is_caught() -> None:
+def test_support_that_depends_on_the_value_is_caught():
     weights = np.array([[TOTAL // 2, TOTAL // 2, 0], [0, TOTAL // 2, TOTAL // 2]], dtype=np.uint64)
     with pytest.raises(ParameterError, match="epsilon is infinite"):
         MechanismTable(weights, claim=5.0)
 
 
-def test_rows_that_do_not_sum_are_caught() -> None:
+def test_rows_that_do_not_sum_are_caught():
     weights = np.full((2, 2), TOTAL // 2, dtype=np.uint64)
     weights[1, 1] -= np.uint64(1)
     with pytest.raises(ParameterError, match="does not sum"):
@@ -155,7 +152,7 @@ def test_rows_that_do_not_sum_are_caught() -> None:
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.5, 1.0, 5.0, 30.0])
 @pytest.mark.parametrize("size", [2, 3, 100, 4097, 1_000_000])
-def test_randomised_response_never_exceeds_its_epsilon_and_meets_it(epsilon: float, size: int) -> None:
+def test_randomised_response_never_exceeds_its_epsilon_and_meets_it(epsilon, size):
     p, q = integer_probabilities(epsilon, size)
     assert p + (size - 1) * q == TOTAL
     assert log_at_most(Fraction(p, q), epsilon)
@@ -165,7 +162,7 @@ def test_randomised_response_never_exceeds_its_epsilon_and_meets_it(epsilon: flo
     assert math.log(Fraction(p, q)) >= epsilon * (1 - 1e-9) - 1e-12 - resolution
 
 
-def test_closed_form_response_over_a_large_domain_follows_its_integers() -> None:
+def test_closed_form_response_over_a_large_domain_follows_its_integers():
     size, draws = 5000, 400_000
     response = GRR.build(Cells(size=size), 6.0)
     assert isinstance(response, ClosedFormResponse)
@@ -177,7 +174,7 @@ def test_closed_form_response_over_a_large_domain_follows_its_integers() -> None
     assert q == pytest.approx((1 - p) / (size - 1), rel=1e-12)
 
 
-def test_forecast_figures_of_the_design_hold() -> None:
+def test_forecast_figures_of_the_design_hold():
     ages = Cells.line(0, 120, 121)
     known = {m: error_profile(m.build(ages, 4.0), ages) for m in (STAIRCASE, BOUNDED_LAPLACE)}
     assert known[STAIRCASE].expected_absolute_error == pytest.approx(12.5, abs=0.05)
@@ -188,13 +185,13 @@ def test_forecast_figures_of_the_design_hold() -> None:
     assert error_profile(STAIRCASE.build(line, 1.0), line).mse_uniform == pytest.approx(0.489, abs=1e-3)
 
 
-def test_the_corrected_nominal_gives_the_true_epsilon() -> None:
+def test_the_corrected_nominal_gives_the_true_epsilon():
     for target in (0.01, 0.5, 1.0, 2.0, 10.0):
         nominal = nominal_epsilon(target)
         assert nominal + math.log(2 - math.exp(-nominal / 2)) == pytest.approx(target, rel=1e-9)
 
 
-def test_a_staircase_may_minimise_the_variance_instead() -> None:
+def test_a_staircase_may_minimise_the_variance_instead():
     ages = Cells.line(0, 120, 121)
     table = STAIRCASE.build(ages, 1.0, minimise="variance")
     assert table.digest() != STAIRCASE.build(ages, 1.0).digest()
@@ -203,17 +200,17 @@ def test_a_staircase_may_minimise_the_variance_instead() -> None:
 
 
 @pytest.mark.parametrize("name", FREQUENCY_ONLY)
-def test_a_mechanism_whose_reports_fill_no_column_says_so(name: str) -> None:
+def test_a_mechanism_whose_reports_fill_no_column_says_so(name):
     with pytest.raises(ParameterError, match="frequency collection"):
         mechanism(name)
 
 
-def test_an_unknown_mechanism_is_answered_with_the_near_one() -> None:
+def test_an_unknown_mechanism_is_answered_with_the_near_one():
     with pytest.raises(ParameterError, match="did you mean 'staircase'"):
         mechanism("stair-case")
 
 
-def test_the_missing_cell_is_protected_like_any_other() -> None:
+def test_the_missing_cell_is_protected_like_any_other():
     cells = Cells.line(0, 120, 121, missing=True)
     for built in (BOUNDED_LAPLACE.build(cells, 1.0), STAIRCASE.build(cells, 1.0)):
         chances = built.probabilities()
@@ -225,7 +222,7 @@ LINE_SPACES = (Cells.line(0, 1, 2), Cells.line(-1, 1, 3), Cells.line(0, 120, 21)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.05, 0.5, 1.0, 2.0, 4.0, 10.0])
-def test_no_mechanism_is_nearer_to_the_values_than_the_optimal_one(epsilon: float) -> None:
+def test_no_mechanism_is_nearer_to_the_values_than_the_optimal_one(epsilon):
     """Where there is no missing cell its error is the least of all: the programme has no other aim."""
     for cells in LINE_SPACES[:3]:
         errors = {
@@ -239,7 +236,7 @@ def test_no_mechanism_is_nearer_to_the_values_than_the_optimal_one(epsilon: floa
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("chosen", [DUCHI, PIECEWISE, HYBRID, THREE_OUTPUTS, SQUARE_WAVE], ids=lambda m: m.name)
-def test_mechanisms_with_windows_have_an_unbiased_mean_on_every_grid(chosen: Mechanism, epsilon: float) -> None:
+def test_mechanisms_with_windows_have_an_unbiased_mean_on_every_grid(chosen, epsilon):
     for cells in (*LINE_SPACES, Cells.line(0, 1e6, 200), Cells.line(-40, 1e3, 777, missing=True)):
         wanted = np.append(np.asarray(cells.values), [0.0] * cells.missing)
         linear = unbiased(chosen.build(cells, epsilon).channel(), wanted)
@@ -247,7 +244,7 @@ def test_mechanisms_with_windows_have_an_unbiased_mean_on_every_grid(chosen: Mec
         assert linear.bias <= 1e-7 * np.abs(wanted).max()
 
 
-def test_the_mechanisms_for_means_have_their_published_variances() -> None:
+def test_the_mechanisms_for_means_have_their_published_variances():
     """On a fine grid, by the estimator that is a straight line in the answers."""
     cells, epsilon = Cells.line(-1, 1, 2001), 2.0
     values, root = np.asarray(cells.values), math.exp(1.0)
@@ -266,7 +263,7 @@ def test_the_mechanisms_for_means_have_their_published_variances() -> None:
         assert linear.variance(channel) == pytest.approx(published, rel=5e-3)
 
 
-def test_duchi_answers_with_the_bounds_alone_and_a_missing_value_with_itself() -> None:
+def test_duchi_answers_with_the_bounds_alone_and_a_missing_value_with_itself():
     cells = Cells.line(0, 120, 121, missing=True)
     table = DUCHI.build(cells, 1.0)
     assert np.flatnonzero(table.weights.max(axis=0)).tolist() == [0, 120, 121]
@@ -275,7 +272,7 @@ def test_duchi_answers_with_the_bounds_alone_and_a_missing_value_with_itself() -
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 0.694, 0.7, 1.0, 1.5, 1.70, 1.72, 3.0])
-def test_the_chance_of_the_middle_gives_the_least_largest_variance(epsilon: float) -> None:
+def test_the_chance_of_the_middle_gives_the_least_largest_variance(epsilon):
     e, x = math.exp(epsilon), np.linspace(0, 1, 401)
 
     def largest(t: float) -> float:
@@ -287,14 +284,14 @@ def test_the_chance_of_the_middle_gives_the_least_largest_variance(epsilon: floa
     assert largest(chance_of_middle(epsilon)) <= best * (1 + 1e-4)
 
 
-def test_three_outputs_answers_with_the_bounds_and_the_middle() -> None:
+def test_three_outputs_answers_with_the_bounds_and_the_middle():
     cells = Cells.line(0, 120, 121, missing=True)
     table = THREE_OUTPUTS.build(cells, 2.0)
     assert np.flatnonzero(table.weights.max(axis=0)).tolist() == [0, 60, 120, 121]
     assert THREE_OUTPUTS.build(cells, 0.69).digest() == DUCHI.build(cells, 0.69).digest()
 
 
-def test_the_exponential_mechanism_spends_its_whole_share_and_the_textbooks_scale_does_not() -> None:
+def test_the_exponential_mechanism_spends_its_whole_share_and_the_textbooks_scale_does_not():
     cells = Cells.line(0, 1, 21)
     for distance in ("root", "absolute", "squared"):
         assert EXPONENTIAL.build(cells, 1.0, distance=distance).exact_epsilon > 0.98
@@ -304,7 +301,7 @@ def test_the_exponential_mechanism_spends_its_whole_share_and_the_textbooks_scal
     assert same[0].probabilities() == pytest.approx(same[1].probabilities(), rel=1e-6)
 
 
-def test_the_optimal_mechanism_is_for_small_grids() -> None:
+def test_the_optimal_mechanism_is_for_small_grids():
     with pytest.raises(ParameterError, match="at most 32 cells, and here are 33"):
         OPTIMAL.build(Cells.line(0, 1, 33), 1.0)
 
@@ -312,7 +309,7 @@ def test_the_optimal_mechanism_is_for_small_grids() -> None:
 @pytest.mark.parametrize("start", [0.0, 0.3, 0.999999, 1.0])
 @pytest.mark.parametrize("width", [1, 3, 7])
 @pytest.mark.parametrize("total", [TOTAL, TOTAL // 3, 10**12 + 7])
-def test_a_window_has_exactly_its_total_and_never_more_than_its_epsilon(start: float, width: int, total: int) -> None:
+def test_a_window_has_exactly_its_total_and_never_more_than_its_epsilon(start, width, total):
     at = np.array([0.0, start, 1.0])
     weights = window_weights(at, 8, width, 1.0, missing=True, total=total)
     assert [sum(int(w) for w in row) for row in weights] == [total] * 4

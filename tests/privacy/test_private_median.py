@@ -1,13 +1,10 @@
 """The private median: exact ratios of its whole-number weights on neighbours, and the smooth sensitivity behind one."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +47,7 @@ def naive(x: Sequence[float], beta: float, lower: float, upper: float) -> float:
     return found
 
 
-def test_golden_values(golden: dict[str, list[dict[str, Any]]]) -> None:
+def test_golden_values(golden):
     entries = golden["smooth_sensitivity_median"]
     assert len(entries) == 6
     for entry in entries:
@@ -59,7 +56,7 @@ def test_golden_values(golden: dict[str, list[dict[str, Any]]]) -> None:
         assert found == pytest.approx(entry["value"], abs=entry["tolerance"])
 
 
-def test_the_fast_one_is_the_naive_one_on_thousands_of_arrays() -> None:
+def test_the_fast_one_is_the_naive_one_on_thousands_of_arrays():
     generator = np.random.default_rng(5)
     for trial in range(3000):
         count = int(generator.integers(1, 26))
@@ -72,7 +69,7 @@ def test_the_fast_one_is_the_naive_one_on_thousands_of_arrays() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_it_is_the_least_smooth_bound_of_the_local_sensitivity(count: int) -> None:
+def test_it_is_the_least_smooth_bound_of_the_local_sensitivity(count):
     """Against the definition by brute force on a grid: max over all tables of their local sensitivity · e^(−βd)."""
     grid, beta = range(4), 0.4
     tables = list(itertools.product(grid, repeat=count))
@@ -90,7 +87,7 @@ def test_it_is_the_least_smooth_bound_of_the_local_sensitivity(count: int) -> No
         assert median_sensitivity(sorted(table), beta, 0, 3) == pytest.approx(brute, rel=1e-12)
 
 
-def test_the_exponent_as_it_is_sometimes_printed_falls_below_the_local_sensitivity() -> None:
+def test_the_exponent_as_it_is_sometimes_printed_falls_below_the_local_sensitivity():
     x, beta = [0.0, 0.0, 0.0, 10.0, 10.0], 1.0  # one change makes 10 the median
     printed = max(
         (b - a) * math.exp(-beta * (j - i))
@@ -119,7 +116,7 @@ def largest_ratio(one: Sequence[int], other: Sequence[int]) -> Fraction:
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize(("count", "size"), [(1, 6), (2, 5), (3, 4), (4, 4), (5, 2), (6, 3)])
-def test_every_pair_of_tiny_neighbours_stays_within_epsilon(aggregate: str, count: int, size: int) -> None:
+def test_every_pair_of_tiny_neighbours_stays_within_epsilon(aggregate, count, size):
     tables = list(itertools.combinations_with_replacement(range(size), count))
     for epsilon in EPSILONS:
         bound, seen = least_exponential(epsilon), Fraction(1)
@@ -135,7 +132,7 @@ def test_every_pair_of_tiny_neighbours_stays_within_epsilon(aggregate: str, coun
 
 
 @given(st.data())
-def test_any_neighbours_stay_within_epsilon(data: st.DataObject) -> None:
+def test_any_neighbours_stay_within_epsilon(data):
     size = data.draw(st.integers(2, 120))
     cells = data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=25))
     epsilon = data.draw(st.floats(0.01, 10))
@@ -149,7 +146,7 @@ def test_any_neighbours_stay_within_epsilon(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 30.0, 50.0, 1000.0, 1e6])
-def test_hostile_neighbours_at_the_ends_of_epsilon(aggregate: str, epsilon: float) -> None:
+def test_hostile_neighbours_at_the_ends_of_epsilon(aggregate, epsilon):
     size = 512
     pairs = [
         ([0] * 40, [*[0] * 39, size - 1]),
@@ -166,7 +163,7 @@ def test_hostile_neighbours_at_the_ends_of_epsilon(aggregate: str, epsilon: floa
         assert largest_ratio(*found[::-1]) <= bound
 
 
-def test_weights_are_those_of_the_formulas() -> None:
+def test_weights_are_those_of_the_formulas():
     cells, size, epsilon = [2, 5, 5, 6, 11], 16, 0.8
     by_rank = np.array(median_weights(EXPONENTIAL, cells, size, epsilon), dtype=np.float64)
     losses = [max(0, max(sum(v < c for v in cells), sum(v > c for v in cells)) - 2) for c in range(size)]
@@ -179,7 +176,7 @@ def test_weights_are_those_of_the_formulas() -> None:
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_with_much_epsilon_the_median_is_all_but_certain(aggregate: str) -> None:
+def test_with_much_epsilon_the_median_is_all_but_certain(aggregate):
     weights = median_weights(aggregate, [1, 7, 9], 16, 1e6)
     assert weights[7] > 0.97 * sum(weights)
 
@@ -204,7 +201,7 @@ class Scripted:
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_a_cell_is_drawn_by_exactly_its_weight(aggregate: str) -> None:
+def test_a_cell_is_drawn_by_exactly_its_weight(aggregate):
     cells, size = [1, 1, 4], 6
     weights = median_weights(aggregate, cells, size, 1.0)
     noise, before = Scripted(), 0
@@ -216,7 +213,7 @@ def test_a_cell_is_drawn_by_exactly_its_weight(aggregate: str) -> None:
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 2**63, 2**64 + 1, 3**200])
-def test_a_uniform_number_is_below_its_total_whatever_its_size(total: int) -> None:
+def test_a_uniform_number_is_below_its_total_whatever_its_size(total):
     for entropy in (OsEntropy(), SeededEntropy(3)):
         drawn = [uniform_below(total, entropy) for _ in range(40)]
         assert all(0 <= number < total for number in drawn)
@@ -225,13 +222,13 @@ def test_a_uniform_number_is_below_its_total_whatever_its_size(total: int) -> No
     assert counts.sum() == 9
 
 
-def test_numbers_below_five_are_equally_frequent() -> None:
+def test_numbers_below_five_are_equally_frequent():
     entropy = SeededEntropy(11)
     counts = np.bincount([uniform_below(5, entropy) for _ in range(20_000)], minlength=5)
     assert abs(counts - 4000).max() < 6 * math.sqrt(4000)
 
 
-def test_released_and_study_noise_draw_and_no_noise_does_not() -> None:
+def test_released_and_study_noise_draw_and_no_noise_does_not():
     for noise in (ReleasedNoise(), StudyNoise(np.random.default_rng(1))):
         assert {private_median(EXPONENTIAL, [3], 8, 1e6, noise) for _ in range(20)} == {3}
     with pytest.raises(AssertionError):
@@ -244,6 +241,6 @@ def test_released_and_study_noise_draw_and_no_noise_does_not() -> None:
     [([], 4, 1.0), ([4], 4, 1.0), ([-1], 4, 1.0), ([2, 1], 4, 1.0), ([0], 1, 1.0), ([0], 5000, 1.0)]
     + [([1], 4, bad) for bad in (0.0, -1.0, 1e-7, math.nan, math.inf)],
 )
-def test_what_is_no_median_is_refused(aggregate: str, cells: list[int], size: int, epsilon: float) -> None:
+def test_what_is_no_median_is_refused(aggregate, cells, size, epsilon):
     with pytest.raises(ParameterError):
         median_weights(aggregate, cells, size, epsilon)

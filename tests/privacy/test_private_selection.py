@@ -1,7 +1,5 @@
 """Publishing the best of a random number of tries: the bound holds of a case whose loss is known exactly."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -44,14 +42,14 @@ def exact_delta(epsilon: float, tries: float, number: str) -> float:
 
 
 @pytest.mark.parametrize("tries", [1.5, 4.0, 30.0, 1000.0])
-def test_the_bound_holds_of_the_largest_of_normal_draws(tries: float) -> None:
+def test_the_bound_holds_of_the_largest_of_normal_draws(tries):
     found = best_of([ONE], 1e-6, tries)
     assert exact_delta(found.epsilon, tries, found.number) <= 1e-6
     # The check can fail: what one run costs is not enough for the best of many.
     assert exact_delta(loss(ONE, 1e-6, "pld").epsilon, tries, found.number) > 1e-6
 
 
-def test_many_tries_cost_far_less_than_all_of_them_and_more_than_one() -> None:
+def test_many_tries_cost_far_less_than_all_of_them_and_more_than_one():
     run = PoissonGaussian(0.01, 1.5, 2000)
     one = loss(run, 1e-5, "rdp").epsilon
     costs = [best_of([run], 1e-5, tries).epsilon for tries in (1, 4, 16, 64, 1000)]
@@ -60,21 +58,21 @@ def test_many_tries_cost_far_less_than_all_of_them_and_more_than_one() -> None:
     assert costs[-1] < 3 * one < 1000 * one
 
 
-def test_different_settings_cost_as_the_dearest_of_them() -> None:
+def test_different_settings_cost_as_the_dearest_of_them():
     cheap, dear = PoissonGaussian(0.01, 3.0, 500), PoissonGaussian(0.01, 1.0, 500)
     assert best_of([cheap, dear], 1e-5, 8).epsilon == best_of([dear], 1e-5, 8).epsilon
 
 
-def test_one_try_for_certain_is_one_run() -> None:
+def test_one_try_for_certain_is_one_run():
     assert best_of([ONE], 1e-6, 1).epsilon == pytest.approx(loss(ONE, 1e-6, "rdp").epsilon, rel=0.01)
 
 
 @pytest.mark.parametrize(("delta", "tries"), [(0.0, 4), (1.0, 4), (1e-5, 0.5), (1e-5, math.inf), (1e-5, math.nan)])
-def test_what_is_no_delta_or_number_of_tries_is_refused(delta: float, tries: float) -> None:
+def test_what_is_no_delta_or_number_of_tries_is_refused(delta, tries):
     with pytest.raises(ParameterError):
         best_of([ONE], delta, tries)
 
 
-def test_nothing_to_choose_from_is_refused() -> None:
+def test_nothing_to_choose_from_is_refused():
     with pytest.raises(ParameterError, match="no run"):
         best_of([], 1e-5, 2)

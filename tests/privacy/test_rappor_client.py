@@ -1,7 +1,5 @@
 """The client, by published vectors and exact bits; and what RAPPOR costs."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import itertools
@@ -9,7 +7,6 @@ import json
 import math
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,7 @@ from published_client import PublishedClient, bloom, hmac_drbg, masks
 from scipy.stats import binom
 
 from workbench.params import ParameterError
-from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
+from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.rappor.bits import (
     BasicBits,
     BloomBits,
@@ -35,12 +32,12 @@ from workbench.privacy.rappor.parameters import ONE, RapporParameters, cost, per
 
 
 @pytest.fixture(scope="module")
-def vectors(shared_data: Path) -> dict[str, Any]:
+def vectors(shared_data):
     found = json.loads((shared_data / "rappor" / "golden_vectors.json").read_text("utf-8"))
     return {vector["id"]: vector for vector in found["vectors"]}
 
 
-def test_the_published_python_client(vectors: dict[str, Any]) -> None:
+def test_the_published_python_client(vectors):
     vector = vectors["py_encode"]
     parameters = RapporParameters(**vector["params"])
     cycle = vector["mock_uniform_cycle"]
@@ -53,7 +50,7 @@ def test_the_published_python_client(vectors: dict[str, Any]) -> None:
     assert client.permanent(b"abc") == client.permanent(b"abc")
 
 
-def test_the_published_hashes(vectors: dict[str, Any]) -> None:
+def test_the_published_hashes(vectors):
     assert hashlib.md5(b"test", usedforsecurity=False).hexdigest() == vectors["md5_test"]["expected_hex"]
     for name in ("hmac_key_value", "hmac_key_empty", "hmac_key_nul", "hmac_key_nul_a"):
         message = bytes.fromhex(vectors[name]["message_hex"])
@@ -69,7 +66,7 @@ def test_the_published_hashes(vectors: dict[str, Any]) -> None:
     assert hmac_drbg(bytes.fromhex(nist["provided_data_hex"]), nist["output_bytes"]).hex() == nist["expected_hex"]
 
 
-def test_the_filter_is_the_published_one() -> None:
+def test_the_filter_is_the_published_one():
     parameters = RapporParameters(k=128, h=2, m=16)
     values = ["abc", "Grüße", "x" * 500]
     codes, where = np.repeat(np.arange(3), 16), np.tile(np.arange(16), 3)
@@ -79,7 +76,7 @@ def test_the_filter_is_the_published_one() -> None:
         assert filled == sum(int(bit) << j for j, bit in enumerate(row))
 
 
-def test_an_empty_value_sets_no_bit() -> None:
+def test_an_empty_value_sets_no_bit():
     parameters = RapporParameters(k=16, h=2, m=4)
     made, place = filters(BloomBits(parameters), ["a"], np.array([0, -1, 0, -1]), np.array([1, 1, 2, 0]))
     assert unpacked(made[place], 16).sum(axis=1).tolist()[1::2] == [0, 0]
@@ -87,7 +84,7 @@ def test_an_empty_value_sets_no_bit() -> None:
     assert unpacked(made[place], 16)[[0, 2]].sum() > 0
 
 
-def test_basic_bits_are_one_for_each_value() -> None:
+def test_basic_bits_are_one_for_each_value():
     parameters = RapporParameters(k=5, h=1, m=1)
     values = ["a", "b", "c", "d", "e"]
     made, place = filters(BasicBits(parameters, values), values, np.arange(5), np.zeros(5, dtype=np.int64))
@@ -117,7 +114,7 @@ class Fixed:
 
 @pytest.mark.parametrize("one", [0, 1, ONE // 2, 3 << 61, 0x9234_5678_9ABC_DEF1, ONE - 1, ONE])
 @pytest.mark.parametrize("zero", [0, ONE // 4, 0x1234_5678_9ABC_DEF0, ONE])
-def test_each_bit_is_a_comparison_of_64_digits(one: int, zero: int) -> None:
+def test_each_bit_is_a_comparison_of_64_digits(one, zero):
     # Digit d of number i is bit i of the d-th word: the numbers are compared with their thresholds one by one.
     random = np.random.default_rng(5)
     numbers = [int(n) for n in random.integers(0, 2**64, 60, dtype=np.uint64)]
@@ -132,7 +129,7 @@ def test_each_bit_is_a_comparison_of_64_digits(one: int, zero: int) -> None:
 
 @pytest.mark.parametrize("k", [1, 7, 8, 9, 64, 100, 128])
 @pytest.mark.parametrize("entropy", [OsEntropy(), SeededEntropy(1)], ids=["released", "seeded"])
-def test_bits_have_their_probabilities(k: int, entropy: Entropy) -> None:
+def test_bits_have_their_probabilities(k, entropy):
     parameters = RapporParameters(k=k, h=1, m=1, p=0.3, q=0.8, f=0.4)
     n = 400_000 // k
     bits = np.zeros((n, k), dtype=bool)
@@ -146,7 +143,7 @@ def test_bits_have_their_probabilities(k: int, entropy: Entropy) -> None:
         assert (permanent[:, -1] >> (k % 8) == 0).all()
 
 
-def test_cohorts_are_uniform() -> None:
+def test_cohorts_are_uniform():
     for m in (1, 3, 16, 4096):
         where = cohorts(200_000, RapporParameters(m=m), OsEntropy())
         counts = np.bincount(where, minlength=m)
@@ -162,7 +159,7 @@ chances = st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.7, 0.75, 0.9, 1.0])
 noisy = st.sampled_from([0.05, 0.25, 0.5, 0.75, 0.9])
 
 
-def test_the_golden_values(golden_entries: list[dict[str, Any]]) -> None:
+def test_the_golden_values(golden_entries):
     seen = 0
     for entry in golden_entries:
         of, inputs = entry["name"], dict(entry["inputs"])
@@ -180,7 +177,7 @@ def test_the_golden_values(golden_entries: list[dict[str, Any]]) -> None:
     assert seen == 11
 
 
-def test_the_figures_of_the_issue() -> None:
+def test_the_figures_of_the_issue():
     parameters = RapporParameters(f=0.5, p=0.5, q=0.75, h=2)
     assert (parameters.q_star, parameters.p_star) == (0.6875, 0.5625)
     one = cost(parameters)
@@ -192,7 +189,7 @@ def test_the_figures_of_the_issue() -> None:
 
 
 @given(f=noisy, p=chances, q=chances, reports=st.integers(1, 4))
-def test_the_exact_cost_is_that_of_every_sequence_of_reports(f: float, p: float, q: float, reports: int) -> None:
+def test_the_exact_cost_is_that_of_every_sequence_of_reports(f, p, q, reports):
     if p == q:
         return
     # Two values with one bit each of their own: reports of two bits.
@@ -216,7 +213,7 @@ def test_the_exact_cost_is_that_of_every_sequence_of_reports(f: float, p: float,
     assert found.exact <= found.charged
 
 
-def test_no_coin_toss_bounds_nothing_in_the_long_run() -> None:
+def test_no_coin_toss_bounds_nothing_in_the_long_run():
     once = cost(RapporParameters(f=0, p=0.5, q=0.75), 1)
     assert math.isinf(once.permanent)
     assert once.charged == pytest.approx(2 * math.log(3))
@@ -224,7 +221,7 @@ def test_no_coin_toss_bounds_nothing_in_the_long_run() -> None:
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.0, 1.0), (0.5, 1.0), (0.0, 0.75)])
-def test_an_infinite_cost_is_never_charged(p: float, q: float) -> None:
+def test_an_infinite_cost_is_never_charged(p, q):
     endless = cost(RapporParameters(f=0, p=p, q=q), 1)
     assert math.isinf(endless.charged)
     with pytest.raises(ParameterError, match="infinite epsilon"):
@@ -232,7 +229,7 @@ def test_an_infinite_cost_is_never_charged(p: float, q: float) -> None:
 
 
 @given(f=noisy, p=chances, q=chances)
-def test_the_integers_never_tell_more_than_the_parameters(f: float, p: float, q: float) -> None:
+def test_the_integers_never_tell_more_than_the_parameters(f, p, q):
     if p == q:
         return
     parameters = RapporParameters(f=f, p=p, q=q)
@@ -254,12 +251,12 @@ def test_the_integers_never_tell_more_than_the_parameters(f: float, p: float, q:
         ({"f": math.nan}, "f = nan"),
     ],
 )
-def test_impossible_parameters_are_refused(given: dict[str, float], told: str) -> None:
+def test_impossible_parameters_are_refused(given, told):
     with pytest.raises(ParameterError, match=told):
         RapporParameters(**given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("reports", [0, -1, 1_000_001, True])
-def test_an_impossible_number_of_reports_is_refused(reports: int) -> None:
+def test_an_impossible_number_of_reports_is_refused(reports):
     with pytest.raises(ParameterError, match="reports of a client"):
         cost(RapporParameters(), reports)

@@ -1,7 +1,5 @@
 """The count of an account whose releases are chosen one after another."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 
@@ -24,14 +22,14 @@ from workbench.privacy.accounting.totals import compose_totals
 SMALL = PureDp(Decimal("0.05"))
 
 
-def test_the_order_and_the_slack_are_fixed_by_the_cap() -> None:
+def test_the_order_and_the_slack_are_fixed_by_the_cap():
     made = Filter.for_cap(Decimal(5), Decimal("1e-5"))
     assert made.slack == Decimal("5e-6")
     assert made.order >= 2
     assert 0 < made.conversion < 5
 
 
-def test_many_small_releases_count_for_less_than_their_sum() -> None:
+def test_many_small_releases_count_for_less_than_their_sum():
     made = Filter.for_cap(Decimal(5), Decimal("1e-5"))
     counted = made.epsilon([SMALL] * 400)
     assert counted is not None
@@ -49,7 +47,7 @@ def test_many_small_releases_count_for_less_than_their_sum() -> None:
         [Parallel((SMALL, GaussianNoise(5.0)))],
     ],
 )
-def test_the_count_is_never_below_the_total_of_releases_fixed_beforehand(events: list) -> None:
+def test_the_count_is_never_below_the_total_of_releases_fixed_beforehand(events):
     made = Filter.for_cap(Decimal(5), Decimal("1e-5"))
     counted = made.epsilon(events)
     own = sum((delta_of(e) for e in events), Decimal(0))
@@ -61,18 +59,18 @@ def test_the_count_is_never_below_the_total_of_releases_fixed_beforehand(events:
     assert float(counted) >= total
 
 
-def test_the_count_grows_with_every_release() -> None:
+def test_the_count_grows_with_every_release():
     made = Filter.for_cap(Decimal(2), Decimal("1e-6"))
     counts = [made.epsilon([SMALL] * n) for n in range(1, 30)]
     assert all(a < b for a, b in itertools.pairwise(counts))
 
 
-def test_what_has_no_divergence_is_not_counted() -> None:
+def test_what_has_no_divergence_is_not_counted():
     made = Filter.for_cap(Decimal(5), Decimal("1e-5"))
     assert made.epsilon([RowsPerPerson(PoissonGaussian(0.01, 1.0, 10), 2)]) is None
 
 
-def test_a_cap_without_delta_or_too_small_is_refused() -> None:
+def test_a_cap_without_delta_or_too_small_is_refused():
     with pytest.raises(ParameterError, match="cap of delta"):
         Filter.for_cap(Decimal(5), Decimal(0))
     with pytest.raises(ParameterError, match="too small"):

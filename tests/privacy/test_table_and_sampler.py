@@ -1,7 +1,5 @@
 """Integer tables and the alias sampler, on weights that Hypothesis makes."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -36,12 +34,12 @@ def integer_tables(draw: st.DrawFn) -> np.ndarray:
 
 
 @given(integer_tables())
-def test_the_alias_buckets_hold_exactly_the_table(weights: np.ndarray) -> None:
+def test_the_alias_buckets_hold_exactly_the_table(weights):
     assert np.array_equal(decoded(AliasSampler(weights), weights.shape[1]), weights)
 
 
 @given(integer_tables(), st.integers(0, 2**32))
-def test_an_output_of_weight_zero_never_comes(weights: np.ndarray, seed: int) -> None:
+def test_an_output_of_weight_zero_never_comes(weights, seed):
     sampler = AliasSampler(weights)
     cells = np.zeros(500, dtype=np.uint16)
     drawn = sampler.sample(cells, SeededEntropy(seed))
@@ -54,9 +52,7 @@ def test_an_output_of_weight_zero_never_comes(weights: np.ndarray, seed: int) ->
     st.lists(st.tuples(st.integers(0, 31), st.integers(-1, 1), st.integers(0, 2**47 - 1)), max_size=9),
     st.sampled_from((16, 32)),
 )
-def test_a_draw_is_on_its_side_of_the_threshold_whenever_that_is_decided(
-    weights: np.ndarray, drawn: list[tuple[int, int, int]], width: int
-) -> None:
+def test_a_draw_is_on_its_side_of_the_threshold_whenever_that_is_decided(weights, drawn, width):
     """Positions at the thresholds, where the bits that are drawn first do not decide, and beside them."""
     sampler = AliasSampler(weights)
     bits, later, expected, first, more = sampler.bits, [], [], [], 63 - width
@@ -84,7 +80,7 @@ def test_a_draw_is_on_its_side_of_the_threshold_whenever_that_is_decided(
         assert sampler.sample(np.zeros(len(drawn), np.uint16), Stated()).tolist() == expected
 
 
-def test_rows_that_do_not_sum_cannot_be_sampled() -> None:
+def test_rows_that_do_not_sum_cannot_be_sampled():
     with pytest.raises(ValueError, match="sum"):
         AliasSampler(np.array([[TOTAL // 2, TOTAL // 4]], dtype=np.uint64))
 
@@ -92,7 +88,7 @@ def test_rows_that_do_not_sum_cannot_be_sampled() -> None:
 @given(
     st.lists(st.lists(st.floats(1e-3, 1e3), min_size=3, max_size=3), min_size=2, max_size=5),
 )
-def test_integer_rows_are_near_their_weights_and_sum_exactly(rows: list[list[float]]) -> None:
+def test_integer_rows_are_near_their_weights_and_sum_exactly(rows):
     weights = np.array(rows)
     integers = integer_rows(weights)
     assert all(sum(int(w) for w in row) == TOTAL for row in integers)
@@ -100,27 +96,27 @@ def test_integer_rows_are_near_their_weights_and_sum_exactly(rows: list[list[flo
 
 
 @given(st.lists(st.lists(st.integers(1, 2**62), min_size=3, max_size=3), min_size=2, max_size=6))
-def test_the_largest_ratio_is_found_among_all_pairs(rows: list[list[int]]) -> None:
+def test_the_largest_ratio_is_found_among_all_pairs(rows):
     weights = np.array(rows, dtype=np.uint64)
     expected = max(Fraction(a[j], b[j]) for a in rows for b in rows for j in range(3))
     assert largest_ratio(weights) == expected
 
 
 @given(st.integers(1, 2**63), st.integers(1, 2**63))
-def test_logarithms_round_up_and_compare_exactly(a: int, b: int) -> None:
+def test_logarithms_round_up_and_compare_exactly(a, b):
     ratio = Fraction(max(a, b), min(a, b))
     up = log_up(ratio)
     assert log_at_most(ratio, up)
     assert up == 0 or not log_at_most(ratio, math.nextafter(math.nextafter(up, 0), 0))
 
 
-def test_a_recipe_that_cannot_reach_epsilon_says_so() -> None:
+def test_a_recipe_that_cannot_reach_epsilon_says_so():
     cells = Cells.line(0, 1, 3)
     with pytest.raises(ParameterError, match="cannot reach"):
         calibrated(lambda s, rows: np.ones((cells.total, cells.total))[rows], 1.0, guess=1.0, inputs=cells.total)
 
 
-def test_a_permutation_is_uniform() -> None:
+def test_a_permutation_is_uniform():
     """All 24 orders of 4 rows, chi-square over 48,000 draws from operating-system entropy."""
     counts: dict[tuple[int, ...], int] = {}
     for _ in range(48_000):
@@ -130,7 +126,7 @@ def test_a_permutation_is_uniform() -> None:
     assert stats.chisquare(list(counts.values())).pvalue > FALSE_ALARM
 
 
-def test_a_draw_of_keys_with_a_tie_is_thrown_away() -> None:
+def test_a_draw_of_keys_with_a_tie_is_thrown_away():
     class Tied:
         releasable = False
         calls = 0
@@ -145,12 +141,12 @@ def test_a_draw_of_keys_with_a_tie_is_thrown_away() -> None:
 
 
 @pytest.mark.parametrize("bad", [(1.0, 1.0, 3), (2.0, 1.0, 3), (math.nan, 1.0, 3), (0.0, 1.0, 1), (0.0, 1.0, 4097)])
-def test_impossible_cells_are_refused(bad: tuple[float, float, int]) -> None:
+def test_impossible_cells_are_refused(bad):
     with pytest.raises(ParameterError):
         Cells.line(*bad)
 
 
-def test_a_keyed_stream_follows_from_key_and_name_alone_and_releases_nothing() -> None:
+def test_a_keyed_stream_follows_from_key_and_name_alone_and_releases_nothing():
     def stream(key: bytes, *name: bytes, sizes: tuple[int, ...] = (10_000,)) -> NDArray[np.uint64]:
         source = KeyedEntropy(key, *name)
         assert not source.releasable
@@ -165,7 +161,7 @@ def test_a_keyed_stream_follows_from_key_and_name_alone_and_releases_nothing() -
     assert abs(ones - 0.5) < 6 / (2 * math.sqrt(64 * first.size))
 
 
-def test_many_words_of_the_system_are_uniform_and_no_two_calls_give_the_same() -> None:
+def test_many_words_of_the_system_are_uniform_and_no_two_calls_give_the_same():
     """False alarm: at most 1e-6 for the bytes, and 2^-64 or so for each pair of words that are compared."""
     system = OsEntropy()
     drawn = [system.words(200_000) for _ in range(3)]

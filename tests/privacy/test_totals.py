@@ -1,7 +1,5 @@
 """Totals of different releases: against closed forms, an independent composition by hand, and each other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from decimal import Decimal
@@ -48,7 +46,7 @@ def pure(epsilon: str) -> PureDp:
 
 @pytest.mark.parametrize("epsilons", [[0.5], [1.0, 1.0, 1.0], [0.1] * 8, [0.3, 0.3, 1.1, 0.05]])
 @pytest.mark.parametrize("slack", [1e-2, 1e-6, 1e-10])
-def test_the_optimal_bound_is_the_least_epsilon_by_enumeration(epsilons: list[float], slack: float) -> None:
+def test_the_optimal_bound_is_the_least_epsilon_by_enumeration(epsilons, slack):
     counts: dict[Decimal, int] = {}
     for e in epsilons:
         counts[Decimal(str(e))] = counts.get(Decimal(str(e)), 0) + 1
@@ -58,14 +56,14 @@ def test_the_optimal_bound_is_the_least_epsilon_by_enumeration(epsilons: list[fl
     assert exact_delta(epsilons, found * (1 - 1e-6)) > Fraction(slack) or found == 0
 
 
-def test_pure_releases_without_delta_cost_their_exact_sum() -> None:
+def test_pure_releases_without_delta_cost_their_exact_sum():
     totals = compose_totals(Repeated(pure("0.1"), 10), 0)
     assert totals.best.method == "basic"
     assert totals.best.epsilon == 1.0
     assert all(t.epsilon is None and t.why_not for t in totals.totals if t.method != "basic")
 
 
-def test_many_small_releases_cost_less_than_their_sum_and_every_account_is_ordered() -> None:
+def test_many_small_releases_cost_less_than_their_sum_and_every_account_is_ordered():
     totals = compose_totals(Repeated(pure("0.01"), 1000), 1e-6)
     e = {m: totals.epsilon(m) for m in [a.name for a in MIXED_ACCOUNTANTS]}
     assert e["basic"] == 10
@@ -76,7 +74,7 @@ def test_many_small_releases_cost_less_than_their_sum_and_every_account_is_order
     assert totals.best.epsilon == pytest.approx(e["optimal"], rel=1e-3)
 
 
-def test_gaussian_releases_compose_to_one_gaussian() -> None:
+def test_gaussian_releases_compose_to_one_gaussian():
     totals = compose_totals(Repeated(GaussianNoise(10.0), 25), 1e-5)
     best = totals.best.epsilon
     assert best is not None
@@ -84,7 +82,7 @@ def test_gaussian_releases_compose_to_one_gaussian() -> None:
     assert totals.best.method in ("pld", "basic")
 
 
-def test_a_training_run_alone_costs_what_its_accountant_says() -> None:
+def test_a_training_run_alone_costs_what_its_accountant_says():
     run = event_of(rows=60_000, batch=64, epochs=15, noise_multiplier=1.0)
     totals = compose_totals(run, 1e-5)
     assert totals.epsilon("rdp-classic") == pytest.approx(1.1663, abs=1e-4)
@@ -95,7 +93,7 @@ def test_a_training_run_alone_costs_what_its_accountant_says() -> None:
     assert totals.epsilon("optimal") is None
 
 
-def test_of_disjoint_parts_the_worst_counts() -> None:
+def test_of_disjoint_parts_the_worst_counts():
     event = Composed((Parallel((pure("0.1"), pure("0.7"), pure("0.3"))), pure("1")))
     assert compose_totals(event, 0).best.epsilon == pytest.approx(1.7)
     mixed = Parallel((pure("0.7"), GaussianNoise(2.0)))
@@ -103,13 +101,13 @@ def test_of_disjoint_parts_the_worst_counts() -> None:
     assert compose_totals(mixed, 1e-5).best.epsilon == alone
 
 
-def test_a_person_with_rows_in_all_parts_pays_for_all() -> None:
+def test_a_person_with_rows_in_all_parts_pays_for_all():
     event = RowsPerPerson(Parallel((pure("0.1"), pure("0.7"))), 2)
     assert compose_totals(event, 0).best.epsilon == pytest.approx(1.6)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
-def test_several_rows_of_one_person(rows: int) -> None:
+def test_several_rows_of_one_person(rows):
     assert compose_totals(RowsPerPerson(pure("0.3"), rows), 0).best.epsilon == pytest.approx(0.3 * rows)
     many = compose_totals(RowsPerPerson(GaussianNoise(4.0), rows), 1e-5)
     assert many.best.epsilon == compose_totals(GaussianNoise(4.0 / rows), 1e-5).best.epsilon
@@ -118,7 +116,7 @@ def test_several_rows_of_one_person(rows: int) -> None:
 
 
 @pytest.mark.slow
-def test_two_rows_of_a_sampled_step_cost_more_than_one_and_less_than_twice_the_rate() -> None:
+def test_two_rows_of_a_sampled_step_cost_more_than_one_and_less_than_twice_the_rate():
     run = PoissonGaussian(0.05, 2.0, 40)
     one = compose_totals(run, 1e-5).epsilon("pld")
     two = compose_totals(RowsPerPerson(run, 2), 1e-5)
@@ -127,14 +125,14 @@ def test_two_rows_of_a_sampled_step_cost_more_than_one_and_less_than_twice_the_r
     assert two.epsilon("rdp") is None
 
 
-def test_releases_with_more_delta_than_allowed_are_refused() -> None:
+def test_releases_with_more_delta_than_allowed_are_refused():
     event = Repeated(ApproximateDp(Decimal("0.5"), Decimal("1e-6")), 3)
     with pytest.raises(ParameterError, match="delta of 3e-06"):
         compose_totals(event, 1e-6)
     assert compose_totals(event, Decimal("3e-6")).best.epsilon == 1.5
 
 
-def test_what_is_not_an_event_is_refused_and_not_guessed() -> None:
+def test_what_is_not_an_event_is_refused_and_not_guessed():
     with pytest.raises(ParameterError, match="can be composed"):
         compose_totals("pure", 1e-5)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="no method applies"):
@@ -220,19 +218,19 @@ def check_mixture(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [2])
-def test_a_random_mixture_is_never_below_the_truth_and_within_a_percent_of_the_tightest(seed: int) -> None:
+def test_a_random_mixture_is_never_below_the_truth_and_within_a_percent_of_the_tightest(seed):
     check_mixture(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(2), *range(3, 51)])
-def test_fifty_random_mixtures(seed: int) -> None:
+def test_fifty_random_mixtures(seed):
     check_mixture(seed)
 
 
 @pytest.mark.parametrize("sigma", [1.5, 6.0])
 @pytest.mark.parametrize("times", [1, 20])
-def test_discrete_gaussian_noise_costs_no_more_than_its_zcdp_total(sigma: float, times: int) -> None:
+def test_discrete_gaussian_noise_costs_no_more_than_its_zcdp_total(sigma, times):
     told = compose_totals(Repeated(ZeroConcentrated(exact(0.5 / sigma**2)), times), 1e-5).best.epsilon
     one = library.from_discrete_gaussian_mechanism(sigma, 1, value_discretization_interval=1e-3)
     known = one.self_compose(times).get_epsilon_for_delta(1e-5)

@@ -1,7 +1,5 @@
 """Files in the published formats; hostile ones are refused with line and reason."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +17,7 @@ from workbench.rappor.reports import read_sum, report_bytes, summed
 SMALL = RapporParameters(k=4, h=2, m=2)
 
 
-def test_the_published_parameters(shared_data: Path, tmp_path: Path) -> None:
+def test_the_published_parameters(shared_data, tmp_path):
     vectors = json.loads((shared_data / "rappor" / "golden_vectors.json").read_text("utf-8"))["vectors"]
     seen = 0
     for vector in vectors:
@@ -41,7 +39,7 @@ def test_the_published_parameters(shared_data: Path, tmp_path: Path) -> None:
     )
 
 
-def test_the_published_sum(shared_data: Path) -> None:
+def test_the_published_sum(shared_data):
     folder = shared_data / "rappor"
     counts = read_sum(folder / "sum_bits_input.csv", RapporParameters(k=16, h=2, m=2))
     assert count_bytes(counts) == (folder / "sum_bits_expected.csv").read_bytes()
@@ -49,7 +47,7 @@ def test_the_published_sum(shared_data: Path) -> None:
         read_sum(folder / "sum_bits_bad_input.csv", RapporParameters(k=16, h=2, m=2))
 
 
-def test_the_published_map(shared_data: Path, tmp_path: Path) -> None:
+def test_the_published_map(shared_data, tmp_path):
     folder = shared_data / "rappor"
     parameters = RapporParameters(k=16, h=2, m=4)
     strings = read_candidates(folder / "hash_candidates_input.txt")
@@ -61,7 +59,7 @@ def test_the_published_map(shared_data: Path, tmp_path: Path) -> None:
     assert (read.bits == candidate_map(strings, BloomBits(parameters)).bits).all()
 
 
-def test_a_row_with_a_missing_last_index_is_legal(shared_data: Path) -> None:
+def test_a_row_with_a_missing_last_index_is_legal(shared_data):
     folder = shared_data / "rappor"
     parameters = read_parameters(folder / "analysis_params.csv")
     found = read_map(folder / "analysis_map.csv", parameters)
@@ -70,7 +68,7 @@ def test_a_row_with_a_missing_last_index_is_legal(shared_data: Path) -> None:
     assert found.design().sum() == 300 * 16 - 19
 
 
-def test_reports_are_written_and_summed_again(tmp_path: Path) -> None:
+def test_reports_are_written_and_summed_again(tmp_path):
     parameters = RapporParameters(k=12, h=2, m=3)
     random = np.random.default_rng(1)
     bits = random.integers(0, 2, (500, 12)).astype(bool)
@@ -128,9 +126,7 @@ HOSTILE: list[tuple[str, Callable[[Path, RapporParameters], object], bytes, str,
 
 
 @pytest.mark.parametrize(("read", "data", "told", "line"), [h[1:] for h in HOSTILE], ids=[h[0] for h in HOSTILE])
-def test_a_hostile_file_is_refused_with_line_and_reason(
-    tmp_path: Path, read: Callable[[Path, RapporParameters], object], data: bytes, told: str, line: int | None
-) -> None:
+def test_a_hostile_file_is_refused_with_line_and_reason(tmp_path, read, data, told, line):
     path = tmp_path / "hostile.csv"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
@@ -140,7 +136,7 @@ def test_a_hostile_file_is_refused_with_line_and_reason(
     assert str(path) in caught.value.where
 
 
-def test_sound_files_of_that_size_are_read(tmp_path: Path) -> None:
+def test_sound_files_of_that_size_are_read(tmp_path):
     for read, text in ((read_counts, COUNTS), (read_map, MAP), (read_sum, REPORTS)):
         path = tmp_path / "sound.csv"
         path.write_text(text, "utf-8")
@@ -157,7 +153,7 @@ def test_sound_files_of_that_size_are_read(tmp_path: Path) -> None:
         (b'a\n""\n', "the candidate is empty", 2),
     ],
 )
-def test_a_hostile_list_of_candidates_is_refused(tmp_path: Path, data: bytes, told: str, line: int | None) -> None:
+def test_a_hostile_list_of_candidates_is_refused(tmp_path, data, told, line):
     path = tmp_path / "candidates.txt"
     path.write_bytes(data)
     with pytest.raises(InputError) as caught:
@@ -177,7 +173,7 @@ def test_a_hostile_list_of_candidates_is_refused(tmp_path: Path, data: bytes, to
         ("k,h,m,p,q,f\n8,2,4,0.5,0.75,0\n8,2,4,0.5,0.75,0\n", "line 3"),
     ],
 )
-def test_hostile_parameters_are_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_hostile_parameters_are_refused(tmp_path, text, told):
     path = tmp_path / "params.csv"
     path.write_text(text, "utf-8")
     with pytest.raises((InputError, ParameterError)) as caught:
@@ -186,7 +182,7 @@ def test_hostile_parameters_are_refused(tmp_path: Path, text: str, told: str) ->
     assert isinstance(caught.value, WorkbenchError)
 
 
-def test_missing_files_and_folders_are_told(tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_told(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         read_parameters(tmp_path / "none.csv")
     with pytest.raises(InputError, match="is a folder"):

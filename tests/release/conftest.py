@@ -1,10 +1,5 @@
 """Fixtures of the tests of releases."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from local_cluster import Cluster
 
@@ -12,28 +7,25 @@ from workbench.release.ledger.ledger import Ledger
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the ledger is."""
+def path(tmp_path):
     return tmp_path / "ledger.sqlite"
 
 
 @pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
-    """A ledger that is open."""
+def ledger(path):
     with Ledger.open(path) as opened:
         yield opened
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where releases go."""
+def folder(tmp_path):
     made = tmp_path / "out"
     made.mkdir()
     return made
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory):
     """A scheduler with two workers, for all tests of this folder."""
     with Cluster(tmp_path_factory.mktemp("cluster")) as started:
         started.add(2)

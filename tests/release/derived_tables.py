@@ -1,7 +1,5 @@
 """Tables that are taken from another one, and pairs of tables that have nothing to do with each other."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta

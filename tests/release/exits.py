@@ -1,7 +1,5 @@
 """Ends a release at every step it takes, one after the other, under a watcher that reads what anybody could read."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -307,9 +307,7 @@ class KindConformance:
     # What is declared is what can be drawn.
 
     @pytest.mark.parametrize("how", OVERSPENDING)
-    def test_a_work_that_overspends_is_refused_and_writes_nothing(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-    ) -> None:
+    def test_a_work_that_overspends_is_refused_and_writes_nothing(self, tmp_path, monkeypatch, how):
         case = self.case()
         if how != "asks twice":  # the others are refused before a bit is drawn
             monkeypatch.setattr("workbench.work.noise.ReleasedNoise", NoDraw)
@@ -319,7 +317,7 @@ class KindConformance:
         assert names_in(tmp_path / "out") == set()
         assert statuses(tmp_path / "l.sqlite") == ["void"]
 
-    def test_noise_for_fifty_cannot_be_asked_of_a_half(self) -> None:
+    def test_noise_for_fifty_cannot_be_asked_of_a_half(self):
         """A question names no ε: whatever the Work wants, noise is that of the declared 0.5, which 50 would hardly be.
 
         200 draws at ε = 0.5 are all 0 in one of 10^122 cases; at ε = 50 a single one is not 0 in one of 10^21.
@@ -333,7 +331,7 @@ class KindConformance:
         )
         assert any(work.run(self.case().table, released_ask(work.events), ignore, CancelToken()))  # type: ignore[call-overload]
 
-    def test_it_asks_each_declared_event_once_with_the_budget_reserved(self, tmp_path: Path) -> None:
+    def test_it_asks_each_declared_event_once_with_the_budget_reserved(self, tmp_path):
         case = self.case()
         seen: list[list[str]] = []
 
@@ -348,7 +346,7 @@ class KindConformance:
 
     # Sensitivity, by every neighbour.
 
-    def test_emptying_a_row_moves_no_question_farther_than_its_sensitivity(self) -> None:
+    def test_emptying_a_row_moves_no_question_farther_than_its_sensitivity(self):
         case = self.case()
         here = recorded(case, case.table)
         for row in range(case.table.rows):
@@ -357,7 +355,7 @@ class KindConformance:
             for one, other in zip(here.asked, there.asked, strict=True):
                 assert one.moved(other) <= 1, (row, one, other)
 
-    def test_emptying_a_cell_moves_no_question_farther_than_twice(self) -> None:
+    def test_emptying_a_cell_moves_no_question_farther_than_twice(self):
         """The row becomes another one: as if it were emptied, and a new one put into its place."""
         case = self.case()
         here = recorded(case, case.table)
@@ -369,7 +367,7 @@ class KindConformance:
                     assert one.moved(other) <= 2 or one.form in ("largest", "least"), (row, column, one, other)
 
     @pytest.mark.parametrize("tables", [1, 2])
-    def test_emptying_all_rows_of_a_person_moves_no_question_farther_than_k_rows(self, tables: int) -> None:
+    def test_emptying_all_rows_of_a_person_moves_no_question_farther_than_k_rows(self, tables):
         """For given keys; that the keys decide nothing else is in ``test_persons.py`` and ``test_joined.py``."""
         most, case = 2, self.case().by_persons() if tables == 1 else self.case().by_joined_persons()
         owners = case.table.column(PERSON).to_list()
@@ -398,13 +396,13 @@ class KindConformance:
             sides.append(np.repeat(seen, times, axis=0))
         return epsilon_lower(*sides, alpha=FALSE_ALARM)
 
-    def test_its_files_prove_no_more_than_what_is_charged(self) -> None:
+    def test_its_files_prove_no_more_than_what_is_charged(self):
         """Here a few files, which show what is not noisy at all; finer faults are hunted in ``tests/attacks``."""
         case = self.case()
         found = self.lower_bound(lambda seed: study_ask(case.work.events, seed), FEW)
         assert not found.refutes(float(case.work.cost().epsilon))
 
-    def test_answers_without_noise_are_seen_in_its_files(self) -> None:
+    def test_answers_without_noise_are_seen_in_its_files(self):
         if self.local:
             pytest.skip("it asks for no numbers")
         # Exact answers, and the same coins for what costs nothing: a file is the same however often it is made.
@@ -412,7 +410,7 @@ class KindConformance:
 
     # Certificate and ledger.
 
-    def test_a_release_verifies_and_a_changed_one_does_not(self, tmp_path: Path) -> None:
+    def test_a_release_verifies_and_a_changed_one_does_not(self, tmp_path):
         self.case().release(tmp_path)
         target = tmp_path / "out" / "out.csv"
         assert names_in(tmp_path / "out") == WHOLE
@@ -441,7 +439,7 @@ class KindConformance:
             with Ledger.open(tmp_path / "l.sqlite") as opened:
                 assert found or verify_in_ledger(ledger_claims(target), opened), key
 
-    def test_a_file_that_does_not_follow_from_the_answers_in_its_certificate_is_found(self, tmp_path: Path) -> None:
+    def test_a_file_that_does_not_follow_from_the_answers_in_its_certificate_is_found(self, tmp_path):
         case, target = self.case(), tmp_path / "out" / "out.csv"
         if case.work.answers is None:
             pytest.skip("its answers are not in its certificate")
@@ -456,7 +454,7 @@ class KindConformance:
         forge(target, lambda document: document.update(method=method, output={**document["output"], **output}))
         assert verify_any(target)
 
-    def test_several_rows_of_a_person_multiply_the_charge(self, tmp_path: Path) -> None:
+    def test_several_rows_of_a_person_multiply_the_charge(self, tmp_path):
         case = self.case()
         several = dataclasses.replace(case, plan=dataclasses.replace(case.plan, rows_per_person=3))
         done = several.release(tmp_path)
@@ -468,7 +466,7 @@ class KindConformance:
 
     # Ways out.
 
-    def test_a_refused_charge_asks_and_writes_nothing(self, tmp_path: Path) -> None:
+    def test_a_refused_charge_asks_and_writes_nothing(self, tmp_path):
         case = self.case()
 
         def never(*arguments: Any) -> Answers:
@@ -481,7 +479,7 @@ class KindConformance:
         assert names_in(tmp_path / "out") == set()
         assert statuses(tmp_path / "l.sqlite") == ["refused"]
 
-    def test_an_error_before_the_charge_costs_nothing(self, tmp_path: Path) -> None:
+    def test_an_error_before_the_charge_costs_nothing(self, tmp_path):
         case = self.case()
 
         def fails(*arguments: Any) -> Any:
@@ -493,7 +491,7 @@ class KindConformance:
         assert names_in(tmp_path / "out") == set()
         assert statuses(tmp_path / "l.sqlite") == ["void", "void"]
 
-    def test_a_cancel_before_the_first_byte_costs_nothing_and_none_leaves_a_file(self, tmp_path: Path) -> None:
+    def test_a_cancel_before_the_first_byte_costs_nothing_and_none_leaves_a_file(self, tmp_path):
         case, labels = self.case(), []
         case.release(tmp_path, emit=lambda event: labels.extend([event.label] if isinstance(event, Progress) else []))
         assert labels[-1] == "certified"
@@ -520,9 +518,7 @@ class KindConformance:
             (LEDGER, "certify", ["charged"]),
         ],
     )
-    def test_a_killed_run_is_settled_by_the_next(
-        self, tmp_path: Path, owner: str, attribute: str, becomes: list[str]
-    ) -> None:
+    def test_a_killed_run_is_settled_by_the_next(self, tmp_path, owner, attribute, becomes):
         case = self.case()
         (tmp_path / "out").mkdir()
         assert run_to_exit(die_and_release, type(self), tmp_path, owner, attribute) == -9

@@ -1,7 +1,5 @@
 """Tables, what becomes of them, and tables that have nothing to do with each other."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 
@@ -33,7 +31,6 @@ CHANGES = {
 
 
 def person_table(made: random.Random, rows: int) -> Table:
-    """A table of people with running numbers."""
     draw = np.random.default_rng(made.randrange(1 << 32))
     return Table(
         pl.DataFrame(
@@ -51,7 +48,6 @@ def person_table(made: random.Random, rows: int) -> Table:
 
 
 def changed(table: Table, change: str, made: random.Random) -> Table:
-    """Return what becomes of a table."""
     frame, n = table.frame, table.rows
 
     def rows_changed(share: float) -> pl.DataFrame:

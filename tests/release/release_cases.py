@@ -1,7 +1,5 @@
 """Tables, plans and processes for the tests of the release door; importable by processes that tests start."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import multiprocessing
@@ -107,17 +105,14 @@ def statuses(ledger: Path) -> list[str]:
 
 
 def names_in(folder: Path) -> set[str]:
-    """The names in ``folder``."""
     return {p.name for p in folder.iterdir()}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file in ``folder``."""
     return {p.name: p.read_bytes() for p in folder.iterdir()}
 
 
 def certificate_of(target: Path) -> dict[str, Any]:
-    """The certificate beside ``target``."""
     document: dict[str, Any] = json.loads(target.with_name(target.name + ".certificate.json").read_text("utf-8"))
     return document
 
@@ -168,7 +163,6 @@ def forks() -> ForkServerContext:
 
 
 def race(work: Callable[..., None], *arguments: Any, hands: int) -> None:
-    """Run ``work`` in several processes at once."""
     racers = [forks().Process(target=work, args=arguments) for _ in range(hands)]
     for racer in racers:
         racer.start()

@@ -24,7 +24,7 @@ from workbench.release.verify import verify_in_ledger, verify_release
 
 
 @pytest.fixture
-def people() -> Table:
+def people():
     return person_table(random.Random(1), 300)
 
 
@@ -67,23 +67,21 @@ def generated_file(folder: Path, number: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    "numbers", [range(20), pytest.param(range(20, 200), marks=pytest.mark.slow)], ids=["some", "the others"]
-)
-def test_every_way_of_reading_a_generated_file_is_one_account(ledger: Ledger, tmp_path: Path, numbers: range) -> None:
+@pytest.mark.slow
+def test_every_way_of_reading_a_generated_file_is_one_account(ledger, tmp_path):
     """A cap is set on a table read without names, and a release reads it with the plan's names."""
     read = different = 0
-    for number in numbers:
+    for number in range(200):
         tables = ways_of_reading(generated_file(tmp_path, number), ["age", "city"], 2)
         marks = {ledger.identify(table).content: ledger.identify(table) for table in tables}
         assert len({ledger.enter(mark) for mark in marks.values()}) <= 1, number
         read += len(tables)
         different += len(marks) > 1
-    assert read > 2.5 * len(numbers)
-    assert different > 0.25 * len(numbers)
+    assert read > 500
+    assert different > 50
 
 
-def test_every_way_of_reading_an_odd_file_is_one_account(ledger: Ledger, shared_data: Path) -> None:
+def test_every_way_of_reading_an_odd_file_is_one_account(ledger, shared_data):
     read = 0
     for path in (p for p in sorted((shared_data / "odd").iterdir()) if p.suffix == ".csv"):
         tables = ways_of_reading(path, ["age", "city"], 6)
@@ -92,7 +90,7 @@ def test_every_way_of_reading_an_odd_file_is_one_account(ledger: Ledger, shared_
     assert read > 100
 
 
-def test_five_ways_of_reading_one_file_share_one_budget(ledger: Ledger, tmp_path: Path) -> None:
+def test_five_ways_of_reading_one_file_share_one_budget(ledger, tmp_path):
     path = tmp_path / "people.csv"
     lines = ["age,city,pay", *(f"{k % 90},Gr\xe4z{k},{k}.5" for k in range(60))]
     path.write_bytes("\n".join(lines).encode("cp1252"))
@@ -112,7 +110,7 @@ def test_five_ways_of_reading_one_file_share_one_budget(ledger: Ledger, tmp_path
 # -- versions ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_edited_cell_is_no_fresh_budget_and_the_ledger_records_the_version(ledger: Ledger, people: Table) -> None:
+def test_an_edited_cell_is_no_fresh_budget_and_the_ledger_records_the_version(ledger, people):
     charge(ledger, "3", dataset=ledger.enter(ledger.identify(people)))
     with pytest.raises(BudgetRefusedError):
         ledger.reserve(ledger.identify(edited(people)), loss_of("0.1"), work="test")
@@ -124,7 +122,7 @@ def test_an_edited_cell_is_no_fresh_budget_and_the_ledger_records_the_version(le
     assert ledger.find(ledger.identify(later)).account == ledger.find(ledger.identify(people)).account
 
 
-def test_a_steward_may_say_that_it_is_another_table(ledger: Ledger, people: Table) -> None:
+def test_a_steward_may_say_that_it_is_another_table(ledger, people):
     other = edited(people, "10 % of rows")
     one, two = ledger.identify(people), ledger.identify(other)
     ledger.reserve(one, loss_of("3"), work="test")
@@ -146,7 +144,7 @@ def test_a_steward_may_say_that_it_is_another_table(ledger: Ledger, people: Tabl
     assert ledger.verify() == []
 
 
-def test_the_later_of_two_versions_leaves_whichever_is_named_first(ledger: Ledger, people: Table) -> None:
+def test_the_later_of_two_versions_leaves_whichever_is_named_first(ledger, people):
     one, two = ledger.identify(people), ledger.identify(edited(people))
     first = ledger.enter(one)
     ledger.enter(two)
@@ -154,7 +152,7 @@ def test_the_later_of_two_versions_leaves_whichever_is_named_first(ledger: Ledge
     assert ledger.find(two).account != first
 
 
-def test_a_table_found_in_two_accounts_makes_them_one_with_the_sum(ledger: Ledger, people: Table) -> None:
+def test_a_table_found_in_two_accounts_makes_them_one_with_the_sum(ledger, people):
     other = person_table(random.Random(77), 300)
     for table in (people, other):
         ledger.reserve(ledger.identify(table), loss_of("2"), work="test")
@@ -171,7 +169,7 @@ def test_a_table_found_in_two_accounts_makes_them_one_with_the_sum(ledger: Ledge
 # -- names ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_published_does_not_follow_the_rows(path: Path, tmp_path: Path) -> None:
+def test_what_is_published_does_not_follow_the_rows(path, tmp_path):
     """With one changed row the certificate's mark and sum differed with probability 1."""
     told = []
     for name, table in (("same", table_of(60)), ("other", edited_row(table_of(60)))):
@@ -191,7 +189,7 @@ def edited_row(table: Table) -> Table:
     return Table(table.frame.with_columns(age=table.frame["age"].scatter([5], ["77"])), table.source)
 
 
-def test_a_named_account_pays_whatever_the_rows_are(path: Path, tmp_path: Path) -> None:
+def test_a_named_account_pays_whatever_the_rows_are(path, tmp_path):
     target = tmp_path / "out.csv"
     release(path, target, rows=50, account="clinic 2026")
     raise_cap(path, "7")
@@ -204,7 +202,7 @@ def test_a_named_account_pays_whatever_the_rows_are(path: Path, tmp_path: Path) 
         assert ledger.called() == {ledger.accounts().named("clinic 2026"): "clinic 2026"}
 
 
-def test_a_name_that_is_not_that_of_the_tables_account_is_refused_with_the_way_out(path: Path, tmp_path: Path) -> None:
+def test_a_name_that_is_not_that_of_the_tables_account_is_refused_with_the_way_out(path, tmp_path):
     target = tmp_path / "out.csv"
     release(path, target, rows=50)
     with pytest.raises(InputError, match=r"is not named 'clinic'.*workbench ledger name DATA"):
@@ -226,7 +224,7 @@ def test_a_name_that_is_not_that_of_the_tables_account_is_refused_with_the_way_o
 
 
 @pytest.mark.parametrize("name", ["", " clinic", "a\nb", "x" * 81, "\x1b[31m"])
-def test_what_cannot_be_the_name_of_an_account_is_refused(ledger: Ledger, people: Table, name: str) -> None:
+def test_what_cannot_be_the_name_of_an_account_is_refused(ledger, people, name):
     with pytest.raises(ParameterError, match=r"account"):
         plan_of(account=name)
     with pytest.raises(ParameterError):
@@ -236,7 +234,7 @@ def test_what_cannot_be_the_name_of_an_account_is_refused(ledger: Ledger, people
 # -- the key ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_key_stands_beside_the_ledger_and_nowhere_in_it(path: Path, people: Table) -> None:
+def test_the_key_stands_beside_the_ledger_and_nowhere_in_it(path, people):
     with Ledger.open(path) as ledger:
         ledger.enter(ledger.identify(people))
         key = ledger.key
@@ -247,7 +245,7 @@ def test_the_key_stands_beside_the_ledger_and_nowhere_in_it(path: Path, people: 
         assert path.stat().st_mode & 0o077 == key_path(path).stat().st_mode & 0o077 == 0
 
 
-def test_a_ledger_without_its_key_can_be_read_and_charges_nothing(path: Path, people: Table, tmp_path: Path) -> None:
+def test_a_ledger_without_its_key_can_be_read_and_charges_nothing(path, people, tmp_path):
     release(path, tmp_path / "out.csv")
     key_path(path).unlink()
     with Ledger.open(path) as ledger:
@@ -261,7 +259,7 @@ def test_a_ledger_without_its_key_can_be_read_and_charges_nothing(path: Path, pe
     assert not (tmp_path / "new.csv").exists()
 
 
-def test_the_key_of_another_ledger_opens_no_account(path: Path, people: Table, tmp_path: Path) -> None:
+def test_the_key_of_another_ledger_opens_no_account(path, people, tmp_path):
     Ledger.open(path).close()
     Ledger.open(tmp_path / "other.sqlite").close()
     shutil.copy(key_path(tmp_path / "other.sqlite"), key_path(path))
@@ -288,7 +286,7 @@ def former_ledger(path: Path, table: Table) -> str:
     return dataset
 
 
-def test_a_ledger_of_the_first_format_keeps_its_accounts_and_gives_up_its_key(path: Path, people: Table) -> None:
+def test_a_ledger_of_the_first_format_keeps_its_accounts_and_gives_up_its_key(path, people):
     dataset = former_ledger(path, people)
     before = path.read_bytes()
     with Ledger.read(path) as ledger:

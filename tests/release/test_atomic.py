@@ -5,7 +5,6 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from release_cases import names_in
@@ -14,7 +13,7 @@ from workbench.params import InputError
 from workbench.release.atomic import PartFile, remove_stale_parts, write_output, write_whole
 
 
-def test_a_part_file_takes_its_name_with_all_its_bytes(tmp_path: Path) -> None:
+def test_a_part_file_takes_its_name_with_all_its_bytes(tmp_path):
     target = tmp_path / "a.csv"
     target.write_text("old")
     with PartFile(target) as part:
@@ -27,7 +26,7 @@ def test_a_part_file_takes_its_name_with_all_its_bytes(tmp_path: Path) -> None:
     assert names_in(tmp_path) == {"a.csv"}
 
 
-def test_a_part_file_that_is_not_published_leaves_nothing(tmp_path: Path) -> None:
+def test_a_part_file_that_is_not_published_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), PartFile(tmp_path / "a.csv") as part:
         part.stream.write(b"%d" % (1 // 0))
     with PartFile(tmp_path / "a.csv") as part:
@@ -36,7 +35,7 @@ def test_a_part_file_that_is_not_published_leaves_nothing(tmp_path: Path) -> Non
     assert not part.published
 
 
-def test_what_killed_runs_left_goes_and_what_running_ones_write_stays(tmp_path: Path) -> None:
+def test_what_killed_runs_left_goes_and_what_running_ones_write_stays(tmp_path):
     for name in ("a.csv.0123abcd.tmp.part", "a.csv.ffffffff.tmp.part"):
         (tmp_path / name).write_text("x")
     others = {
@@ -59,7 +58,7 @@ def test_what_killed_runs_left_goes_and_what_running_ones_write_stays(tmp_path: 
             assert second.path.exists()
 
 
-def test_a_part_is_for_its_owner_alone_and_the_output_for_whom_the_umask_lets(tmp_path: Path) -> None:
+def test_a_part_is_for_its_owner_alone_and_the_output_for_whom_the_umask_lets(tmp_path):
     if os.name == "nt":
         pytest.skip("Windows has no such rights")
     mask = os.umask(0o027)
@@ -72,7 +71,7 @@ def test_a_part_is_for_its_owner_alone_and_the_output_for_whom_the_umask_lets(tm
     assert (tmp_path / "a.csv").stat().st_mode & 0o777 == 0o640
 
 
-def test_names_with_the_signs_of_patterns_are_taken_literally(tmp_path: Path) -> None:
+def test_names_with_the_signs_of_patterns_are_taken_literally(tmp_path):
     (tmp_path / "ax.csv.0123abcd.tmp.part").write_text("another's")
     (tmp_path / "a[xy].csv.0123abcd.tmp.part").write_text("ours")
     remove_stale_parts(tmp_path / "a[xy].csv")
@@ -80,7 +79,7 @@ def test_names_with_the_signs_of_patterns_are_taken_literally(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("anonymous", [True, False])
-def test_a_whole_file_is_written_and_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anonymous: bool) -> None:
+def test_a_whole_file_is_written_and_replaced(tmp_path, monkeypatch, anonymous):
     if not anonymous:
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
     for data in (b"first", b"second, longer", b""):
@@ -90,9 +89,7 @@ def test_a_whole_file_is_written_and_replaced(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("refused", ["open", "link"])
-def test_where_a_system_has_no_anonymous_files_a_part_name_serves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
-) -> None:
+def test_where_a_system_has_no_anonymous_files_a_part_name_serves(tmp_path, monkeypatch, refused):
     real_open = os.open
 
     def refuse(path: object, flags: int, *rest: int) -> int:
@@ -112,7 +109,7 @@ def test_where_a_system_has_no_anonymous_files_a_part_name_serves(
     assert names_in(tmp_path) == {"a.json"}
 
 
-def test_a_reader_sees_the_old_file_or_the_new_one_and_never_none(tmp_path: Path) -> None:
+def test_a_reader_sees_the_old_file_or_the_new_one_and_never_none(tmp_path):
     target = tmp_path / "a.json"
     write_whole(target, b"0" * 1000)
     stop = threading.Event()
@@ -134,7 +131,7 @@ def test_a_reader_sees_the_old_file_or_the_new_one_and_never_none(tmp_path: Path
     assert seen
 
 
-def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("x")
     for target, sentence in {
         tmp_path: "the output is a folder",
@@ -152,7 +149,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> Non
 # -- locks ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_system_without_locks_still_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_still_serves(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
 
     def no_locks(*_: object) -> None:

@@ -1,7 +1,5 @@
 """A bundle checks itself with Python alone, whoever changed it is found, and it appears whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -29,7 +27,7 @@ needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="open
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory):
     """A release, and a signed bundle of it."""
     folder = tmp_path_factory.mktemp("bundles")
     with pytest.MonkeyPatch.context() as patch:
@@ -43,7 +41,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bundle(original: Path, tmp_path: Path) -> Path:
+def bundle(original, tmp_path):
     """A copy of the bundle that a test may damage, without anything else that the release left."""
     shutil.copytree(original / "signed", tmp_path / "bundle")
     return tmp_path / "bundle"

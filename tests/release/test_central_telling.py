@@ -1,8 +1,5 @@
 """What a central release tells while it runs, and what its figures say to the last digit."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,13 +25,13 @@ from workbench.statistics.release_file import FORMATS, decode
 from workbench.synth.parameters import SynthesisParameters
 
 
-def test_the_progress_of_a_release_follows_from_public_numbers_alone(tmp_path: Path) -> None:
+def test_the_progress_of_a_release_follows_from_public_numbers_alone(tmp_path):
     """How many rounds a fit takes follows from the noisy answers; whoever saw it could cancel and pay nothing."""
     seen = []
     for turn, table in enumerate((table_of(60), Table(table_of(60).frame.reverse().head(60), "b"))):
         heard: list[Any] = []
         plan = plan_of()
-        work = synthesis_work(plan, exact(1.0), 60, "csv", SynthesisParameters(method="mst"))
+        work = synthesis_work(plan, SynthesisParameters(method="mst"), exact(1.0), exact(0.0), 60, "csv")
         prepared = prepare(plan, table, destination(tmp_path / f"{turn}.csv"), work)
         with Ledger.open(tmp_path / f"{turn}.sqlite") as ledger:
             release_prepared(prepared, ledger, heard.append)
@@ -43,7 +40,7 @@ def test_the_progress_of_a_release_follows_from_public_numbers_alone(tmp_path: P
     assert sum(label == "fitting the model" for _, _, label in seen[0]) == 1
 
 
-def test_intervals_hold_for_numbers_of_many_digits(tmp_path: Path) -> None:
+def test_intervals_hold_for_numbers_of_many_digits(tmp_path):
     """Seconds of one day in 2020: 40 intervals at 95 %; fewer than 27 that hold would be chance in 1 of 10^7."""
     lower, upper = 1_600_000_000, 1_600_086_400
     plan = Plan(epsilon=1.0, columns=(Column(name="at", kind="integer", lower=lower, upper=upper),))
@@ -63,7 +60,7 @@ def test_intervals_hold_for_numbers_of_many_digits(tmp_path: Path) -> None:
     assert verify_any(tmp_path / "f.csv") == []
 
 
-def test_values_that_were_read_off_the_data_are_not_published_by_statistics() -> None:
+def test_values_that_were_read_off_the_data_are_not_published_by_statistics():
     columns = (
         Column(name="city", kind="category", domain=("Bonn", "Rome"), bounds_origin="data"),
         Column(name="age", kind="integer", lower=0, upper=99),

@@ -1,7 +1,5 @@
 """Releases of other programs and other versions are read as they were made, and by the mechanisms that ran."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -41,9 +39,7 @@ def released(folder: Path, **more: Any) -> Path:
     return folder / "out.csv"
 
 
-def test_advice_that_changed_does_not_change_what_a_release_is_read_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_advice_that_changed_does_not_change_what_a_release_is_read_with(tmp_path, monkeypatch):
     file = released(tmp_path)
     before = verified_release(file).column("age")
     advice = calibrated.candidates
@@ -54,7 +50,7 @@ def test_advice_that_changed_does_not_change_what_a_release_is_read_with(
     assert verify_release(file) == []
 
 
-def test_a_certificate_from_before_the_default_changed_still_means_single_values(tmp_path: Path) -> None:
+def test_a_certificate_from_before_the_default_changed_still_means_single_values(tmp_path):
     file = released(tmp_path, purpose="values", mechanism="staircase")
 
     def forget(document: dict[str, Any]) -> None:
@@ -66,7 +62,7 @@ def test_a_certificate_from_before_the_default_changed_still_means_single_values
     assert verify_release(file) == []
 
 
-def test_a_solved_table_that_differs_from_the_one_that_was_drawn_from_is_refused(tmp_path: Path) -> None:
+def test_a_solved_table_that_differs_from_the_one_that_was_drawn_from_is_refused(tmp_path):
     file = released(tmp_path, mechanism="optimal")
     column = verified_release(file).column("age")
     assert column.mechanism.name == "optimal"
@@ -76,7 +72,7 @@ def test_a_solved_table_that_differs_from_the_one_that_was_drawn_from_is_refused
     assert any("has another table here" in problem for problem in verify_release(file))
 
 
-def test_a_certificate_that_names_no_known_mechanism_is_refused(tmp_path: Path) -> None:
+def test_a_certificate_that_names_no_known_mechanism_is_refused(tmp_path):
     file = released(tmp_path)
     forge(file, lambda document: document["columns"][0].update(mechanism="hybird"))
     with pytest.raises(InputError, match="did you mean 'hybrid'"):
@@ -88,16 +84,16 @@ def test_a_certificate_that_names_no_known_mechanism_is_refused(tmp_path: Path) 
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / "out.csv"
 
 
-def test_the_released_file_is_one(out: Path) -> None:
+def test_the_released_file_is_one(out):
     release(out.with_name("l.sqlite"), out)
     assert is_release(read_table(str(out)))
 
 
-def test_a_certificate_that_was_changed_by_hand_shows_nothing(out: Path) -> None:
+def test_a_certificate_that_was_changed_by_hand_shows_nothing(out):
     """Rows that were never released do not become public by writing their checksum into a certificate."""
     release(out.with_name("l.sqlite"), out)
     out.write_text("Age\n47\n", "utf-8")
@@ -109,7 +105,7 @@ def test_a_certificate_that_was_changed_by_hand_shows_nothing(out: Path) -> None
     assert not is_release(table)
 
 
-def test_without_a_certificate_rows_are_private(out: Path) -> None:
+def test_without_a_certificate_rows_are_private(out):
     out.write_text("Age\n47\n", "utf-8")
     assert not is_release(read_table(str(out)))
 
@@ -128,11 +124,11 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_file_of_the_former_version_verifies(name: str) -> None:
+def test_a_file_of_the_former_version_verifies(name):
     assert verify_any(FORMER / name) == []
 
 
-def test_a_model_of_the_former_version_predicts_what_it_predicted() -> None:
+def test_a_model_of_the_former_version_predicts_what_it_predicted():
     """Its columns, weight limit and penalty follow by the rules of format 1."""
     model = learner("linear-regression").estimator.from_plain(read_json(FORMER / "m-linear-regression" / MODEL, "it"))
     found = model.predict([[0, 0, 0], [5, 2.5, 1], [10, 5, 0], [10, 0, 1]])
@@ -141,7 +137,7 @@ def test_a_model_of_the_former_version_predicts_what_it_predicted() -> None:
         learner("linear-regression").estimator.from_plain({**model.to_plain(), "format": 2})
 
 
-def test_a_model_that_says_another_format_contradicts_its_card(tmp_path: Path) -> None:
+def test_a_model_that_says_another_format_contradicts_its_card(tmp_path):
     folder = Path(shutil.copytree(FORMER / "m-linear-regression", tmp_path / "m"))
     plain = read_json(folder / MODEL, "it")
     (folder / MODEL).write_text(json.dumps({**plain, "format": 2}), "utf-8")
@@ -149,7 +145,7 @@ def test_a_model_that_says_another_format_contradicts_its_card(tmp_path: Path) -
 
 
 @pytest.fixture
-def former_bundle(tmp_path: Path) -> Path:
+def former_bundle(tmp_path):
     """A copy of the former version's bundle, which a test may damage."""
     return Path(shutil.copytree(FORMER / "rappor-bundle", tmp_path / "bundle"))
 
@@ -163,13 +159,13 @@ def relist(bundle: Path, **keys: object) -> None:
 
 
 @pytest.mark.parametrize("name", ["request.toml", "plan.toml", "rerun.json", "verify.py", "certificate.html"])
-def test_a_bundle_of_the_former_version_has_what_that_version_wrote(former_bundle: Path, name: str) -> None:
+def test_a_bundle_of_the_former_version_has_what_that_version_wrote(former_bundle, name):
     (former_bundle / name).unlink()
     relist(former_bundle)
     assert verify_any(former_bundle) == [f"the bundle has no {name}"]
 
 
-def test_a_bundle_of_another_version_has_the_files_that_its_command_reads(former_bundle: Path) -> None:
+def test_a_bundle_of_another_version_has_the_files_that_its_command_reads(former_bundle):
     assert "another version" in bundle_cannot_know(former_bundle)
     told = json.loads((former_bundle / "rerun.json").read_text("utf-8"))
     (former_bundle / "rerun.json").write_text(json.dumps({**told, "files": ["request.toml", "more.csv"]}), "utf-8")
@@ -178,7 +174,7 @@ def test_a_bundle_of_another_version_has_the_files_that_its_command_reads(former
 
 
 @pytest.mark.parametrize("told", ['{"command": "rappor"}', '{"command": [1]}', "[]", "{"])
-def test_a_command_that_is_none_is_a_fault(former_bundle: Path, told: str) -> None:
+def test_a_command_that_is_none_is_a_fault(former_bundle, told):
     (former_bundle / "rerun.json").write_text(told, "utf-8")
     relist(former_bundle)
     (fault,) = verify_any(former_bundle)

@@ -1,11 +1,8 @@
 """Columns that come from a known table raise a doubt, which a person decides; unrelated tables raise none."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -24,7 +21,7 @@ from workbench.release.ledger.resemblance import log_evidence
 
 
 @pytest.fixture(scope="module")
-def people() -> pl.DataFrame:
+def people():
     return read_table("sample:people").frame
 
 
@@ -45,18 +42,18 @@ def pays(ledger: Ledger, frame: pl.DataFrame) -> str:
 
 @pytest.mark.parametrize("change", DERIVED)
 @pytest.mark.parametrize("table", [salaries, measured, named, persons])
-def test_what_is_taken_from_a_table_is_recognised(table, change: str) -> None:
+def test_what_is_taken_from_a_table_is_recognised(table, change):
     frame = table(np.random.default_rng(4))
     assert recognised(DERIVED[change](frame, random.Random(5)), frame)
 
 
-def test_a_name_beside_a_number_of_few_values_is_recognised_after_an_edit() -> None:
+def test_a_name_beside_a_number_of_few_values_is_recognised_after_an_edit():
     frame = named(np.random.default_rng(4)).with_columns(number=pl.Series([str(k % 7 // 2) for k in range(300)]))
     for change in ("one cell edited", "half of the rows", "joined with a new column"):
         assert recognised(DERIVED[change](frame, random.Random(5)), frame)
 
 
-def test_projections_of_the_sample_are_recognised(people: pl.DataFrame) -> None:
+def test_projections_of_the_sample_are_recognised(people):
     for columns in (["age"], ["age", "sex"], ["income"], ["age", "zip", "income"]):
         assert recognised(people.select(columns), people) == "in doubt"
         assert recognised(people.select(columns)[:1600], people) == "in doubt"
@@ -64,12 +61,12 @@ def test_projections_of_the_sample_are_recognised(people: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("kind", UNRELATED)
-def test_unrelated_tables_raise_no_doubt(kind: str) -> None:
+def test_unrelated_tables_raise_no_doubt(kind):
     for number in range(3):
         assert recognised(*unrelated_pair(kind, number)) == ""
 
 
-def test_one_column_of_yes_and_no_is_no_evidence_and_many_of_few_answers_are(people: pl.DataFrame) -> None:
+def test_one_column_of_yes_and_no_is_no_evidence_and_many_of_few_answers_are(people):
     assert recognised(people.select("sex"), people) == ""
     assert recognised(people.select("sex", "label"), people) == ""
     draw = np.random.default_rng(3)
@@ -79,14 +76,14 @@ def test_one_column_of_yes_and_no_is_no_evidence_and_many_of_few_answers_are(peo
         assert recognised(part, answers.with_columns(mine=pl.Series(draw.normal(size=2000).astype(str)))) == found
 
 
-def test_a_column_that_is_there_twice_counts_once() -> None:
+def test_a_column_that_is_there_twice_counts_once():
     draw = np.random.default_rng(8)
     old = pl.DataFrame({"a": draw.choice(["yes", "no"], 2000), "b": draw.normal(size=2000).astype(str)})
     twice = pl.DataFrame({f"a{k}": old["a"] for k in range(12)} | {"c": draw.normal(size=2000).astype(str)})
     assert recognised(twice, old) == ""
 
 
-def test_evidence_of_tables_from_one_distribution_stays_small() -> None:
+def test_evidence_of_tables_from_one_distribution_stays_small():
     """Every pair of 24 tables from the same distribution."""
     draw = np.random.default_rng(1)
     found = []
@@ -103,7 +100,7 @@ def test_evidence_of_tables_from_one_distribution_stays_small() -> None:
 # -- what becomes of a doubt ------------------------------------------------------------------------------------------
 
 
-def test_a_doubt_charges_and_records_nothing(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_a_doubt_charges_and_records_nothing(ledger, people):
     account, part = pays(ledger, people), ledger.identify(made(people.select("age", "sex"), "part.csv"))
     assert ledger.find(part).doubts == (account,)
     before = list(ledger.entries())
@@ -114,7 +111,7 @@ def test_a_doubt_charges_and_records_nothing(ledger: Ledger, people: pl.DataFram
     assert list(ledger.entries()) == before
 
 
-def test_the_named_account_takes_the_table_as_a_version(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_the_named_account_takes_the_table_as_a_version(ledger, people):
     account, part = pays(ledger, people), ledger.identify(made(people.select("age", "sex")))
     ledger.set_name(account, "clinic")
     assert ledger.enter(part, "clinic") == account
@@ -123,7 +120,7 @@ def test_the_named_account_takes_the_table_as_a_version(ledger: Ledger, people: 
     assert ledger.find(part).account == account
 
 
-def test_a_table_that_was_opened_or_studied_before_is_still_in_doubt(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_a_table_that_was_opened_or_studied_before_is_still_in_doubt(ledger, people):
     part = ledger.identify(made(people.select("age", "zip")))
     ledger.enter(part)  # as the window does when it opens it
     assert ledger.note_figures(part, "curve")
@@ -135,7 +132,7 @@ def test_a_table_that_was_opened_or_studied_before_is_still_in_doubt(ledger: Led
     assert ledger.figures_shown(account)
 
 
-def test_a_table_in_doubt_of_two_accounts_is_separated_from_each(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_a_table_in_doubt_of_two_accounts_is_separated_from_each(ledger, people):
     other = persons(np.random.default_rng(2))
     accounts = pays(ledger, people), pays(ledger, other)
     both = ledger.identify(made(pl.concat([people.select("income"), other.select("born")], how="horizontal")))
@@ -150,14 +147,12 @@ def test_a_table_in_doubt_of_two_accounts_is_separated_from_each(ledger: Ledger,
     assert ledger.verify() == []
 
 
-def test_an_account_that_never_paid_raises_no_doubt(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_an_account_that_never_paid_raises_no_doubt(ledger, people):
     ledger.enter(ledger.identify(made(people)))
     assert ledger.find(ledger.identify(made(people.select("age", "sex")))).doubts == ()
 
 
-def test_two_parts_without_a_common_column_meet_in_the_whole_that_was_studied(
-    ledger: Ledger, people: pl.DataFrame
-) -> None:
+def test_two_parts_without_a_common_column_meet_in_the_whole_that_was_studied(ledger, people):
     whole, one, other = (ledger.identify(made(people.select(c))) for c in (people.columns, ["zip"], ["age", "income"]))
     assert ledger.note_figures(whole, "curve")
     account = ledger.enter(one)
@@ -168,7 +163,7 @@ def test_two_parts_without_a_common_column_meet_in_the_whole_that_was_studied(
     assert ledger.find(other).doubts == ()
 
 
-def test_the_name_of_one_account_in_doubt_does_not_decide_the_other(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_the_name_of_one_account_in_doubt_does_not_decide_the_other(ledger, people):
     first, second = pays(ledger, people.select("zip")), pays(ledger, people.select("age", "income"))
     ledger.set_name(first, "first")
     whole = ledger.identify(made(people))
@@ -180,7 +175,7 @@ def test_the_name_of_one_account_in_doubt_does_not_decide_the_other(ledger: Ledg
     assert ledger.account(first).used[0] == 2
 
 
-def test_a_table_in_doubt_is_no_version_of_a_third_one(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_a_table_in_doubt_is_no_version_of_a_third_one(ledger, people):
     account, third = pays(ledger, people), pays(ledger, persons(np.random.default_rng(2)))
     part = ledger.identify(made(people.select("age", "zip")))
     with pytest.raises(InputError, match=f"has the account {account[:6]}"):
@@ -191,7 +186,7 @@ def test_a_table_in_doubt_is_no_version_of_a_third_one(ledger: Ledger, people: p
 # -- how marks are kept -----------------------------------------------------------------------------------------------
 
 
-def test_marks_are_read_back_under_their_key_alone(people: pl.DataFrame) -> None:
+def test_marks_are_read_back_under_their_key_alone(people):
     marks = identify(made(people), KEY).columns
     data = marks.encode(KEY)
     again = ColumnMarks.decode(data, (b"o" * 32, KEY))
@@ -205,7 +200,7 @@ def test_marks_are_read_back_under_their_key_alone(people: pl.DataFrame) -> None
         ColumnMarks.decode(data, (b"o" * 32,))
 
 
-def test_counts_are_not_in_the_ledger_without_its_key(ledger: Ledger) -> None:
+def test_counts_are_not_in_the_ledger_without_its_key(ledger):
     """The ledger's file may be handed over without its key; how many rows have a value tells of the rows."""
     frame = pl.DataFrame({"sick": ["yes"] * 1237 + ["no"] * 8110})
     ledger.enter(ledger.identify(made(frame)))
@@ -218,9 +213,7 @@ def test_counts_are_not_in_the_ledger_without_its_key(ledger: Ledger) -> None:
     assert key_path(ledger.path).read_bytes() not in stored
 
 
-def test_a_ledger_of_an_earlier_version_gets_marks_when_the_table_is_next_seen(
-    ledger: Ledger, people: pl.DataFrame
-) -> None:
+def test_a_ledger_of_an_earlier_version_gets_marks_when_the_table_is_next_seen(ledger, people):
     known, part = ledger.identify(made(people)), ledger.identify(made(people.select("age", "sex")))
     ledger.set_cap(dataclasses.replace(known, columns=NO_COLUMNS), Decimal(3))
     assert ledger.find(part).doubts == ()
@@ -231,7 +224,7 @@ def test_a_ledger_of_an_earlier_version_gets_marks_when_the_table_is_next_seen(
     assert ledger.find(part).doubts == (account,)
 
 
-def test_marks_come_along_when_ledgers_are_merged_and_moved(tmp_path: Path, people: pl.DataFrame) -> None:
+def test_marks_come_along_when_ledgers_are_merged_and_moved(tmp_path, people):
     with Ledger.open(tmp_path / "one.sqlite") as one, Ledger.open(tmp_path / "two.sqlite") as two:
         account = pays(two, people)
         pays(one, persons(np.random.default_rng(5)))
@@ -243,13 +236,13 @@ def test_marks_come_along_when_ledgers_are_merged_and_moved(tmp_path: Path, peop
         assert book.verify() == []
 
 
-def test_verify_notices_marks_that_were_altered(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_verify_notices_marks_that_were_altered(ledger, people):
     ledger.enter(ledger.identify(made(people.select("age"))))
     ledger._db.execute("UPDATE sketch SET data = x'00'")
     assert ledger.verify() == ["the ledger is damaged: the marks of a table are not as they were written"]
 
 
-def test_marks_of_another_key_in_a_whole_chain_are_refused_as_damage(ledger: Ledger, people: pl.DataFrame) -> None:
+def test_marks_of_another_key_in_a_whole_chain_are_refused_as_damage(ledger, people):
     """Whoever rewrites a ledger can make its digests right, and not what they are of."""
     known = ledger.identify(made(people))
     other = identify(made(people), b"o" * 32).columns

@@ -1,11 +1,8 @@
 """The count of a training's steps is part of the ledger's chain: no copy, move or second run takes one for nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +24,7 @@ def step_of(event: Event) -> int:
     return int(event.done) if isinstance(event, Progress) and event.label == "training steps" else 0
 
 
-def test_an_older_copy_of_the_ledger_lets_no_run_go_on(tmp_path: Path) -> None:
+def test_an_older_copy_of_the_ledger_lets_no_run_go_on(tmp_path):
     """Ledger and checkpoint are put back together after the run has ended: its steps are not taken again."""
     path, taken = tmp_path / "ledger.sqlite", []
     with Ledger.open(path) as ledger:
@@ -51,7 +48,7 @@ def test_an_older_copy_of_the_ledger_lets_no_run_go_on(tmp_path: Path) -> None:
         assert statuses(ledger) == ["reserved"]
 
 
-def test_a_run_goes_on_where_its_ledger_was_moved_to_and_nowhere_else(tmp_path: Path) -> None:
+def test_a_run_goes_on_where_its_ledger_was_moved_to_and_nowhere_else(tmp_path):
     path, moved = tmp_path / "ledger.sqlite", tmp_path / "moved.sqlite"
     with Ledger.open(path) as ledger:
         folder = paused_at(ledger, tmp_path / "net", 4)
@@ -65,7 +62,7 @@ def test_a_run_goes_on_where_its_ledger_was_moved_to_and_nowhere_else(tmp_path: 
 
 
 @pytest.mark.parametrize("change", ["UPDATE entry SET body = '{\"steps\": 1}'", "DELETE FROM entry"])
-def test_a_count_that_was_altered_gives_nothing_back_and_lets_nothing_go_on(tmp_path: Path, change: str) -> None:
+def test_a_count_that_was_altered_gives_nothing_back_and_lets_nothing_go_on(tmp_path, change):
     path = tmp_path / "ledger.sqlite"
     with Ledger.open(path) as ledger:
         folder = paused_at(ledger, tmp_path / "net", 30, quiet=True)
@@ -83,7 +80,7 @@ def test_a_count_that_was_altered_gives_nothing_back_and_lets_nothing_go_on(tmp_
         assert statuses(ledger) == ["reserved"]
 
 
-def test_a_run_that_goes_on_is_not_given_up_nor_begun_twice(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_is_not_given_up_nor_begun_twice(tmp_path):
     said: list[str] = []
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger, Ledger.open(tmp_path / "ledger.sqlite") as other:
 
@@ -108,7 +105,7 @@ def test_a_run_that_goes_on_is_not_given_up_nor_begun_twice(tmp_path: Path) -> N
         assert not goes_on(release_)
 
 
-def test_a_part_of_a_run_whose_release_was_ended_elsewhere_takes_no_more_steps(tmp_path: Path) -> None:
+def test_a_part_of_a_run_whose_release_was_ended_elsewhere_takes_no_more_steps(tmp_path):
     taken: list[int] = []
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger, Ledger.open(tmp_path / "ledger.sqlite") as other:
 
@@ -122,7 +119,7 @@ def test_a_part_of_a_run_whose_release_was_ended_elsewhere_takes_no_more_steps(t
         assert max(taken) == checkpoint.FIRST_CLAIM < STEPS
 
 
-def test_another_part_of_a_run_ends_the_claims_of_the_former(tmp_path: Path) -> None:
+def test_another_part_of_a_run_ends_the_claims_of_the_former(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         paused_at(ledger, tmp_path / "net", 5)
         (release_,) = ledger.releases()
@@ -140,7 +137,7 @@ def test_another_part_of_a_run_ends_the_claims_of_the_former(tmp_path: Path) -> 
         assert ledger.steps_taken(release_.release_id) == 8
 
 
-def test_a_checkpoint_that_was_moved_goes_on_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_was_moved_goes_on_where_it_lies(tmp_path, monkeypatch):
     """The run before it is over: recovery does not end what the very command goes on with."""
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
@@ -152,7 +149,7 @@ def test_a_checkpoint_that_was_moved_goes_on_where_it_lies(tmp_path: Path, monke
     assert not os.path.lexists(tmp_path / "elsewhere")
 
 
-def test_a_long_run_makes_few_entries() -> None:
+def test_a_long_run_makes_few_entries():
     """Two seconds at first, then a hundredth of the time that the run has taken: a day has some hundreds of claims."""
     claims, now = 0, 0.0
 

@@ -1,7 +1,5 @@
 """What is counted of rows that are read in parts: the very numbers of a table that is read whole, and its errors."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from decimal import Decimal
@@ -50,7 +48,6 @@ class Sliced(Rows):
         raise AssertionError("the table was read whole")
 
     def parts(self, at_once: int) -> Iterator[pl.DataFrame]:
-        """Yield a few rows at a time."""
         return (self._frame.slice(start, self._size) for start in range(0, self.height, self._size))
 
 
@@ -65,7 +62,6 @@ def tables(rows: list[tuple[str | None, int | None, float]], size: int) -> tuple
 
 
 def queries(rows: int) -> tuple[Query, ...]:
-    """Return queries of each form."""
     alone, by_city, by_both = None, ("city",), ("city", "age")
     figures = [
         Statistic(statistic="count", by=by_city),
@@ -91,7 +87,7 @@ def plain(found: dict[str, object]) -> dict[str, object]:
 
 @settings(deadline=None, max_examples=60)
 @given(rows=ROWS, size=st.integers(1, 9), kept=st.integers(1, 6))
-def test_answers_are_those_of_the_whole(rows: list[tuple[str | None, int | None, float]], size: int, kept: int) -> None:
+def test_answers_are_those_of_the_whole(rows, size, kept):
     whole, parts = tables(rows, size)
     asked = queries(20_000)
     assert {query.form for query in asked} == {"count", "histogram", "pair", "centred", "choice", "quantiles"}
@@ -106,7 +102,7 @@ def test_answers_are_those_of_the_whole(rows: list[tuple[str | None, int | None,
 
 @settings(deadline=None, max_examples=60)
 @given(bad=st.dictionaries(st.integers(0, 9), st.sampled_from(["city", "size"]), min_size=1), size=st.integers(1, 4))
-def test_the_error_is_that_of_the_whole(bad: dict[int, str], size: int) -> None:
+def test_the_error_is_that_of_the_whole(bad, size):
     whole, _ = tables([("Graz", 5, 1.0)] * 10, size)
     frame = whole.frame.with_columns(
         pl.Series(name, [f"bad {k}" if bad.get(k) == name else v for k, v in enumerate(whole.frame[name])])
@@ -123,9 +119,7 @@ def test_the_error_is_that_of_the_whole(bad: dict[int, str], size: int) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(rows=ROWS, size=st.integers(1, 9), target=st.none() | st.integers(0, 2))
-def test_tables_are_those_of_the_whole(
-    rows: list[tuple[str | None, int | None, float]], size: int, target: int | None
-) -> None:
+def test_tables_are_those_of_the_whole(rows, size, target):
     whole, parts = tables(rows, size)
     columns = coarse_columns([column.facts() for column in PLAN.columns], 6)
     counted_tables = CountedTables(columns, target)
@@ -145,11 +139,11 @@ def test_tables_are_those_of_the_whole(
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "table"])
-def test_rows_that_are_drawn_in_pieces_are_all_there(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_drawn_in_pieces_are_all_there(kind, monkeypatch):
     monkeypatch.setattr(synthesis_work, "ROWS_AT_ONCE", 7)
     _, parts = tables([("Graz", 5, 1.0), (None, 7, 2.0)] * 10, 3)
     chosen = SynthesisParameters(method="tan", target="city", rows=30)
-    work = synthesis_work.synthesis_work(PLAN, Decimal(4), 20, kind, chosen)
+    work = synthesis_work.synthesis_work(PLAN, chosen, Decimal(4), Decimal(0), 20, kind)
     assert isinstance(work.reader, CountedTables)
     work.reader.read(parts, CancelToken())
     made = work.run(parts, released_ask(list(work.events)), ignore, CancelToken())

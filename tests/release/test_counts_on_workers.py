@@ -1,7 +1,5 @@
 """What workers count of parts of the rows: integer by integer what one machine counts; noise is drawn here, once."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import pickle
@@ -51,7 +49,7 @@ ON_DASK = ["--engine", "dask", "--scheduler-file"]
 
 
 @pytest.fixture(autouse=True)
-def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def parts(monkeypatch):
     """Let files of text be read in parts, and every part have a few rows."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     small(monkeypatch)
@@ -107,9 +105,7 @@ def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, form: s
 @pytest.mark.parametrize(
     ("count", "form"), [*((count, form) for form in ("text", "cells") for count in (1, 2, 7)), (3, "parquet"), KEYS]
 )
-def test_sums_are_those_of_one_machine_integer_by_integer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, form: str
-) -> None:
+def test_sums_are_those_of_one_machine_integer_by_integer(tmp_path, monkeypatch, count, form):
     path = written(tmp_path / "a.csv")
     _, away = in_parts(path, count, monkeypatch, form=form)
     table = read_table(path)
@@ -134,8 +130,8 @@ def test_sums_are_those_of_one_machine_integer_by_integer(
 @pytest.mark.parametrize(("every", "again"), [(True, 0), (False, 0), (False, 1)])
 @pytest.mark.parametrize(("count", "form"), [(1, "text"), (7, "text"), (3, "parquet"), KEYS])
 def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, form: str, every: bool, again: int
-) -> None:
+    tmp_path, monkeypatch, count, form, every, again
+):
     monkeypatch.setattr(identity, "_EVERY_ROW", 1 << 20 if every else 100)
     if again:  # too few rows have low ranks
         monkeypatch.setattr(sketch._Kept, "few", lambda kept, rows: True)
@@ -168,14 +164,12 @@ def work(kind: str) -> Any:
             figures=(Statistic(statistic="mean", column="age"), Statistic(statistic="count", column="city"))
         )
         return statistics_work(asked, PLAN, 4.0, ROWS, "csv")
-    return synthesis_work(PLAN, Decimal(4), ROWS, "csv", SynthesisParameters(method="mst", rows=40))
+    return synthesis_work(PLAN, SynthesisParameters(method="mst", rows=40), Decimal(4), Decimal(0), ROWS, "csv")
 
 
 @pytest.mark.parametrize("form", ["text", "parquet", pytest.param("keys", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["statistics", "synthetic"])
-def test_a_release_counts_on_workers_and_draws_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str
-) -> None:
+def test_a_release_counts_on_workers_and_draws_here(tmp_path, monkeypatch, kind, form):
     table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, form=form)
     passes: list[str] = []
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=passes.append))
@@ -188,7 +182,7 @@ def test_a_release_counts_on_workers_and_draws_here(
     assert verify_release(tmp_path / "out.csv") == []
 
 
-def test_what_is_not_made_of_counts_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_made_of_counts_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.release.synthetic.synthesis_work._MOST_COUNTED", 1)
     table = read_table(written(tmp_path / "a.csv"))
     with pytest.raises(ParameterError, match="not made of counts of parts of the rows") as refused:
@@ -208,13 +202,7 @@ def commanded(folder: Path, command: str, file: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize("command", ["statistics", pytest.param("synthesize", marks=pytest.mark.slow)])
 @NO_DASK[0]
 @NO_DASK[1]
-def test_the_commands_count_on_a_cluster(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    cluster: Cluster,
-    command: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_commands_count_on_a_cluster(tmp_path, monkeypatch, cluster, command, capsys):
     monkeypatch.setattr(on_workers, "PART_BYTES", 512)
     written(tmp_path / "a.csv")
     code, said = commanded(tmp_path, command, cluster.file, capsys)
@@ -229,9 +217,7 @@ def test_the_commands_count_on_a_cluster(
 @pytest.mark.parametrize("which", ["worker", "scheduler"])
 @NO_DASK[0]
 @NO_DASK[1]
-def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
-) -> None:
+def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(tmp_path, monkeypatch, which):
     monkeypatch.setattr(on_workers, "PART_BYTES", 512)
     table = read_table(written(tmp_path / "a.csv", 20_000))
     asked = queries(20_000)
@@ -261,9 +247,7 @@ def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
+def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(tmp_path, monkeypatch, form):
     monkeypatch.setattr(on_workers, "run_tasks_on", here(times=2))
     out = tmp_path / f"out.{form}"
     table = read_table(written(tmp_path / "a.csv"))
@@ -289,7 +273,7 @@ def plain_estimates(columns: Any, pairs: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
-def test_python_counts_fits_and_estimates_on_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_counts_fits_and_estimates_on_workers(tmp_path, monkeypatch):
     monkeypatch.setattr(on_workers, "run_tasks_on", here())
     monkeypatch.setattr(on_workers, "PART_BYTES", 1 << 12)
     frame = pd.read_csv(written(tmp_path / "a.csv"))

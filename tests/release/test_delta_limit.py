@@ -1,7 +1,5 @@
 """A δ that would let a row be published at random is refused by the rule below window and command line."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from decimal import Decimal
@@ -44,33 +42,33 @@ def refused(folder: Path, plan: DpSgdPlan, features: Features = FEATURES, people
 
 
 @pytest.mark.parametrize(("delta", "rows"), [("0.02", 50), ("0.5", 50), ("1", 1), ("1", 10**9), ("0.1", 10)])
-def test_a_delta_of_one_over_the_rows_and_above_is_refused(delta: str, rows: int) -> None:
+def test_a_delta_of_one_over_the_rows_and_above_is_refused(delta, rows):
     with pytest.raises(ParameterError, match="is not below 1/rows"):
         require_small_delta(Decimal(delta), rows)
 
 
 @pytest.mark.parametrize(("delta", "rows"), [("0", 1), ("0.01999999999999999999999999999", 50), ("1e-300", 10**12)])
-def test_a_smaller_one_is_not(delta: str, rows: int) -> None:
+def test_a_smaller_one_is_not(delta, rows):
     require_small_delta(Decimal(delta), rows)
 
 
 @pytest.mark.parametrize("rows", [1, 9, 10, 768, 60_000, 10**7, 10**12])
-def test_the_delta_that_is_proposed_is_allowed(rows: int) -> None:
+def test_the_delta_that_is_proposed_is_allowed(rows):
     assert safe_delta(rows) * rows <= 0.1
 
 
-def test_a_training_with_such_a_delta_leaves_and_charges_nothing(tmp_path: Path) -> None:
+def test_a_training_with_such_a_delta_leaves_and_charges_nothing(tmp_path):
     assert "delta = 0.02 is not below 1/rows = 0.02" in refused(tmp_path, dataclasses.replace(PLAN, delta=0.02))
 
 
-def test_the_rows_of_one_person_count(tmp_path: Path) -> None:
+def test_the_rows_of_one_person_count(tmp_path):
     """δ·k·e^((k−1)ε) of twenty rows is far above 1/50, though that of one row is far below."""
     said = refused(tmp_path, PLAN, people=20)
     assert "for a person with 20 rows is not below 1/rows" in said
     assert "k·e^((k−1)·epsilon of one row)" in said
 
 
-def test_the_delta_of_a_person_is_that_of_her_group() -> None:
+def test_the_delta_of_a_person_is_that_of_her_group():
     schedule = PLAN.schedule(50, 3)
     one, cost = schedule.loss().epsilon, schedule.cost()
     assert float(cost.epsilon) == pytest.approx(3 * one, abs=1e-5)
@@ -84,7 +82,7 @@ def person(epsilon: str, delta: str, rows: int) -> Cost:
     return for_person(row, rows)
 
 
-def test_a_delta_that_only_replaced_rows_take_beyond_the_limit_is_refused() -> None:
+def test_a_delta_that_only_replaced_rows_take_beyond_the_limit_is_refused():
     """3,000 rows, 100 a person: 2.7e-4 of emptied rows is below 1/3,000, and 1.0e-3 of replaced ones is not."""
     cost = person("0.01", "1e-6", 100)
     require_small_delta(cost.delta, 3000, rows_per_person=100)
@@ -96,7 +94,7 @@ def test_a_delta_that_only_replaced_rows_take_beyond_the_limit_is_refused() -> N
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "9", "600"])
-def test_the_delta_that_is_advised_is_allowed_and_ten_times_as_much_is_not(epsilon: str) -> None:
+def test_the_delta_that_is_advised_is_allowed_and_ten_times_as_much_is_not(epsilon):
     with pytest.raises(ParameterError) as said:
         require_small_cost(person(epsilon, "9e-5", 1), 10_000)
     advised = str(said.value).split("such as ")[1].split(",")[0]
@@ -105,12 +103,12 @@ def test_the_delta_that_is_advised_is_allowed_and_ten_times_as_much_is_not(epsil
         require_small_cost(person(epsilon, str(Decimal(advised) * 10), 1), 10_000)
 
 
-def test_no_delta_is_advised_where_none_is_small_enough() -> None:
+def test_no_delta_is_advised_where_none_is_small_enough():
     with pytest.raises(ParameterError, match=r"; give a smaller epsilon$"):
         require_small_cost(person("690", "1e-300", 1), 3000)
 
 
-def test_a_training_keeps_its_delta_for_replaced_rows_where_twice_its_steps_would_pass_the_limit() -> None:
+def test_a_training_keeps_its_delta_for_replaced_rows_where_twice_its_steps_would_pass_the_limit():
     schedule = PLAN.schedule(5_000, 1)
     cost = schedule.cost()
     assert cost.replace_one()[1] >= 1 / 5_000 > PLAN.delta
@@ -123,9 +121,7 @@ def test_a_training_keeps_its_delta_for_replaced_rows_where_twice_its_steps_woul
 
 @pytest.mark.parametrize(("sigma", "steps"), [(0.7, 1), (1, 1), (4, 10), (30, 500)])
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
-def test_the_bound_of_replaced_rows_holds_for_the_gaussian_mechanism_whose_delta_is_known(
-    sigma: float, steps: int, delta: float
-) -> None:
+def test_the_bound_of_replaced_rows_holds_for_the_gaussian_mechanism_whose_delta_is_known(sigma, steps, delta):
     """With every row in every batch, k replaced rows move the sum by up to 2k: δ(ε) is that of Balle & Wang 2018."""
     event = PoissonGaussian(1.0, sigma, steps)
     assert loss_of_rows(event, delta, 1) == pytest.approx(loss(event, delta, "rdp").epsilon, rel=1e-6)
@@ -137,6 +133,6 @@ def test_the_bound_of_replaced_rows_holds_for_the_gaussian_mechanism_whose_delta
         assert least <= delta
 
 
-def test_a_model_of_a_guessed_column_is_refused_at_the_door(tmp_path: Path) -> None:
+def test_a_model_of_a_guessed_column_is_refused_at_the_door(tmp_path):
     guessed = Features((dataclasses.replace(X, origin="guess"),), FEATURES.target)
     assert "guesses from the rows that nobody has confirmed: kind and missing of x" in refused(tmp_path, PLAN, guessed)

@@ -5,14 +5,12 @@ ended at step 1, then at step 2, and so on until one comes to its end: none is l
 in the code once, the slow ones every time that it is passed, with other errors, and killing the process.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -119,21 +117,21 @@ SLOWER = (pytest.param(act, marks=pytest.mark.slow) for act in ("csv in parts", 
 
 
 @pytest.mark.parametrize("act", ["csv", *SLOWER])
-def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
+def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path, act):
     walk_through(ACTS[act], tmp_path, PlannedError)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("act", ACTS)
-def test_every_time_a_step_is_taken_what_could_be_read_is_charged(tmp_path: Path, act: str, error: str) -> None:
+def test_every_time_a_step_is_taken_what_could_be_read_is_charged(tmp_path, act, error):
     if act == "network":
         pytest.importorskip("torch")
     walk_through(ACTS[act], tmp_path, ERRORS[error], every_time=True)
 
 
 @pytest.fixture(autouse=True)
-def what_the_interpreter_closes_is_expected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def what_the_interpreter_closes_is_expected(monkeypatch):
     """A run that ends between opening something and keeping hold of it leaves the closing to the interpreter."""
     monkeypatch.setattr(sys, "unraisablehook", lambda told: None)
     with warnings.catch_warnings():
@@ -167,7 +165,7 @@ def walk_through(release: Release, tmp_path: Path, error: Callable[[], BaseExcep
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
 @pytest.mark.parametrize("act", ["csv", "csv in parts", "statistics", "naive bayes"])
-def test_wherever_a_release_is_killed_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
+def test_wherever_a_release_is_killed_what_could_be_read_of_it_is_charged(tmp_path, act):
     at, killed = 0, 0
     while True:
         at += 1

@@ -1,7 +1,5 @@
 """An output that exists is refused, and nothing is charged, unless it is to be replaced, which is charged again."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
@@ -59,7 +57,7 @@ WAYS = pytest.mark.parametrize("way", [_table, _figures, _model], ids=["table", 
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path):
     """Return a ledger with room for several releases of the table."""
     opened = Ledger.open(tmp_path / "ledger.sqlite")
     opened.set_cap(opened.enter_for_release(table_of(30), None), CAP)
@@ -76,7 +74,7 @@ def _bytes(path: Path) -> dict[str, bytes]:
 
 
 @WAYS
-def test_a_second_run_is_refused_and_costs_nothing(way: object, tmp_path: Path, ledger: Ledger) -> None:
+def test_a_second_run_is_refused_and_costs_nothing(way, tmp_path, ledger):
     target = way(tmp_path, ledger, [], replace=False)  # type: ignore[operator]
     spent, before = _spent(ledger), _bytes(target)
     with pytest.raises(InputError, match="exists already") as refused:
@@ -87,7 +85,7 @@ def test_a_second_run_is_refused_and_costs_nothing(way: object, tmp_path: Path, 
 
 
 @WAYS
-def test_replacing_charges_again_and_says_so(way: object, tmp_path: Path, ledger: Ledger) -> None:
+def test_replacing_charges_again_and_says_so(way, tmp_path, ledger):
     heard: list[Event] = []
     target = way(tmp_path, ledger, heard, replace=True)  # type: ignore[operator]
     assert not [e for e in heard if isinstance(e, Notice) and "charged again" in e.text]
@@ -101,7 +99,7 @@ def test_replacing_charges_again_and_says_so(way: object, tmp_path: Path, ledger
 
 
 @pytest.mark.parametrize("way", [_table, _figures])
-def test_a_certificate_of_something_else_is_not_overwritten_either(way: object, tmp_path: Path, ledger: Ledger) -> None:
+def test_a_certificate_of_something_else_is_not_overwritten_either(way, tmp_path, ledger):
     target = way(tmp_path, ledger, [], replace=False)  # type: ignore[operator]
     os.unlink(target)
     with pytest.raises(InputError, match="exists already"):
@@ -109,7 +107,7 @@ def test_a_certificate_of_something_else_is_not_overwritten_either(way: object, 
     assert len(_spent(ledger)) == 1
 
 
-def test_a_folder_that_holds_no_model_is_never_replaced(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_folder_that_holds_no_model_is_never_replaced(tmp_path, ledger):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"not a folder with a card\.json"):
@@ -118,7 +116,7 @@ def test_a_folder_that_holds_no_model_is_never_replaced(tmp_path: Path, ledger: 
     assert _spent(ledger) == []
 
 
-def test_a_link_to_a_model_is_not_replaced(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_link_to_a_model_is_not_replaced(tmp_path, ledger):
     target = _model(tmp_path, ledger, [], replace=False)
     os.rename(target, tmp_path / "real")
     os.symlink(tmp_path / "real", target)
@@ -127,7 +125,7 @@ def test_a_link_to_a_model_is_not_replaced(tmp_path: Path, ledger: Ledger) -> No
     assert (tmp_path / "real" / "card.json").is_file()
 
 
-def test_an_output_that_appears_meanwhile_is_kept_and_the_paid_draw_waits(tmp_path: Path, ledger: Ledger) -> None:
+def test_an_output_that_appears_meanwhile_is_kept_and_the_paid_draw_waits(tmp_path, ledger):
     target = tmp_path / "people.csv"
 
     def occupy(event: Event) -> None:
@@ -145,7 +143,7 @@ def test_an_output_that_appears_meanwhile_is_kept_and_the_paid_draw_waits(tmp_pa
     assert verify_any(target) == []
 
 
-def test_a_bundle_is_replaced_only_when_asked(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_bundle_is_replaced_only_when_asked(tmp_path, ledger):
     target = _table(tmp_path, ledger, [], replace=False)
     write_bundle(stated(target), tmp_path / "bundle", ledger)
     with pytest.raises(InputError, match="exists already"):
@@ -157,7 +155,7 @@ def test_a_bundle_is_replaced_only_when_asked(tmp_path: Path, ledger: Ledger) ->
         write_bundle(stated(target), tmp_path, ledger, replace=True)
 
 
-def test_a_certificate_that_appears_meanwhile_is_kept(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_certificate_that_appears_meanwhile_is_kept(tmp_path, ledger):
     target = tmp_path / "people.csv"
 
     def occupy(event: Event) -> None:
@@ -171,9 +169,7 @@ def test_a_certificate_that_appears_meanwhile_is_kept(tmp_path: Path, ledger: Le
     assert release_table(plan_of(), table_of(30), target, ledger).published_earlier
 
 
-def test_a_folder_that_appears_in_place_of_a_model_is_kept(
-    tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_appears_in_place_of_a_model_is_kept(tmp_path, ledger, monkeypatch):
     target, publish = _model(tmp_path, ledger, [], replace=False), DrawFolder.publish
 
     def occupied(part: DrawFolder) -> None:
@@ -189,9 +185,7 @@ def test_a_folder_that_appears_in_place_of_a_model_is_kept(
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_model_is_replaced_in_one_step_where_the_system_can(
-    together: bool, tmp_path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_replaced_in_one_step_where_the_system_can(together, tmp_path, ledger, monkeypatch):
     target = _model(tmp_path, ledger, [], replace=False)
     if together and sys.platform != "linux":
         pytest.skip("this system cannot exchange two folders")

@@ -1,7 +1,5 @@
 """What a release leaves: the table, its certificate and its charge."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys
@@ -59,7 +57,7 @@ def columns_of(*columns: dict[str, object], **keys: object) -> Plan:
     return Plan.from_plain({"epsilon": 3.0, "column": list(columns), **keys})
 
 
-def test_a_release_is_charged_certified_and_alone_in_its_folder(tmp_path: Path) -> None:
+def test_a_release_is_charged_certified_and_alone_in_its_folder(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     done = release(tmp_path / "ledger.sqlite", folder / "people.csv", rows=200)
@@ -81,7 +79,7 @@ def test_a_release_is_charged_certified_and_alone_in_its_folder(tmp_path: Path) 
         assert entry.body["certificate"] == document["checksum"]
 
 
-def test_the_public_description_of_the_checksum_is_true(tmp_path: Path) -> None:
+def test_the_public_description_of_the_checksum_is_true(tmp_path):
     release(tmp_path / "ledger.sqlite", tmp_path / "people.csv")
     document = certificate_of(tmp_path / "people.csv")
     claimed = document.pop("checksum")
@@ -89,7 +87,7 @@ def test_the_public_description_of_the_checksum_is_true(tmp_path: Path) -> None:
     assert hashlib.sha256(text.encode("ascii")).hexdigest() == claimed
 
 
-def test_a_refused_release_leaves_the_old_output_and_no_new_file(tmp_path: Path) -> None:
+def test_a_refused_release_leaves_the_old_output_and_no_new_file(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     ledger, target = tmp_path / "ledger.sqlite", folder / "people.csv"
@@ -103,7 +101,7 @@ def test_a_refused_release_leaves_the_old_output_and_no_new_file(tmp_path: Path)
     assert verify_release(target) == []
 
 
-def test_a_raised_cap_is_named_in_the_certificates_after_it(tmp_path: Path) -> None:
+def test_a_raised_cap_is_named_in_the_certificates_after_it(tmp_path):
     ledger, target = tmp_path / "ledger.sqlite", tmp_path / "people.csv"
     release(ledger, target, account="people")
     assert certificate_of(target)["account"] == {
@@ -126,7 +124,7 @@ def test_a_raised_cap_is_named_in_the_certificates_after_it(tmp_path: Path) -> N
         assert verify_in_ledger(certificate_of(target), opened) == []
 
 
-def test_every_release_draws_anew(tmp_path: Path) -> None:
+def test_every_release_draws_anew(tmp_path):
     ledger = tmp_path / "ledger.sqlite"
     release(ledger, tmp_path / "a.csv", rows=300)
     raise_cap(ledger, "6")
@@ -134,18 +132,7 @@ def test_every_release_draws_anew(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
 
 
-def test_a_person_with_several_rows_multiplies_the_charge(tmp_path: Path) -> None:
-    done = release(tmp_path / "ledger.sqlite", tmp_path / "people.csv", epsilon=0.1, rows_per_person=3)
-    assert done.epsilon_charged == Decimal("0.3")
-    guarantee = certificate_of(tmp_path / "people.csv")["guarantee"]
-    assert (guarantee["epsilon"], guarantee["epsilon_row"], guarantee["rows_per_person"]) == ("0.3", "0.1", 3)
-    assert guarantee["replace_one"] == {"epsilon": 0.3, "delta": 0.0}
-    assert "at most 3 rows" in guarantee["statement"]
-
-
-def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(tmp_path, monkeypatch):
     from workbench.release import path as export
 
     path, real = tmp_path / "ledger.sqlite", export._draft
@@ -166,12 +153,11 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
 
 
 def rank_correlation(values: np.ndarray) -> float:
-    """Spearman's correlation of values with their positions."""
     ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
     return float(np.corrcoef(ranks, np.arange(values.size))[0, 1])
 
 
-def test_rows_leave_in_an_order_that_says_nothing_about_the_original_one(tmp_path: Path) -> None:
+def test_rows_leave_in_an_order_that_says_nothing_about_the_original_one(tmp_path):
     rows = 4000
     plan = columns_of({"name": "key", "action": "keep"}, {"name": "x", "kind": "boolean"}, epsilon=1.0)
     cells = {"key": [f"{i:05d}" for i in range(rows)], "x": ["true", "false"] * (rows // 2)}
@@ -183,7 +169,7 @@ def test_rows_leave_in_an_order_that_says_nothing_about_the_original_one(tmp_pat
     assert certificate_of(tmp_path / "out.csv")["keep_order"] is False
 
 
-def test_a_kept_order_is_kept_and_named(tmp_path: Path) -> None:
+def test_a_kept_order_is_kept_and_named(tmp_path):
     plan = columns_of({"name": "key", "action": "keep"}, {"name": "x", "kind": "boolean"}, keep_order=True)
     frame = released(plan, {"key": list("abcde"), "x": ["true"] * 5}, tmp_path / "out.csv")
     assert frame["key"].to_list() == list("abcde")
@@ -195,7 +181,7 @@ def test_a_kept_order_is_kept_and_named(tmp_path: Path) -> None:
 # -- kinds of columns and files ---------------------------------------------------------------------------------------
 
 
-def test_kept_dropped_and_data_bound_columns_are_named_in_the_certificate(tmp_path: Path) -> None:
+def test_kept_dropped_and_data_bound_columns_are_named_in_the_certificate(tmp_path):
     plan = columns_of(
         {"name": "name", "action": "drop", "role": "identifier"},
         {"name": "note", "action": "keep"},
@@ -216,7 +202,7 @@ def test_kept_dropped_and_data_bound_columns_are_named_in_the_certificate(tmp_pa
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "CSV"])
-def test_every_format_is_written_verified_and_read_back(tmp_path: Path, suffix: str) -> None:
+def test_every_format_is_written_verified_and_read_back(tmp_path, suffix):
     plan = columns_of(
         {"name": "n", "kind": "integer", "lower": -5, "upper": 5},
         {"name": "x", "kind": "real", "lower": 0, "upper": 1, "cells": 11, "missing": "own-value"},
@@ -243,18 +229,18 @@ def test_every_format_is_written_verified_and_read_back(tmp_path: Path, suffix: 
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_table_of_one_column_keeps_its_missing_rows(tmp_path: Path, suffix: str) -> None:
+def test_a_table_of_one_column_keeps_its_missing_rows(tmp_path, suffix):
     plan = columns_of({"name": "x", "kind": "category", "domain": ["a", "b"], "missing": "own-value"}, epsilon=20.0)
     frame = released(plan, {"x": [None] * 30 + ["a"] * 30}, tmp_path / f"out.{suffix}")
     assert frame["x"].null_count() >= 25
 
 
-def test_a_table_of_one_row_is_released(tmp_path: Path) -> None:
+def test_a_table_of_one_row_is_released(tmp_path):
     frame = released(plan_of(), {"age": ["31"], "city": ["Graz"], "pay": ["1"]}, tmp_path / "out.csv")
     assert frame.height == 1
 
 
-def test_missing_values_may_be_one_more_cell_or_an_error_with_its_row(tmp_path: Path) -> None:
+def test_missing_values_may_be_one_more_cell_or_an_error_with_its_row(tmp_path):
     column = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}
     frame = released(
         columns_of({**column, "missing": "own-value"}, epsilon=30.0), {"age": [None, "31"] * 50}, tmp_path / "a.csv"
@@ -266,7 +252,7 @@ def test_missing_values_may_be_one_more_cell_or_an_error_with_its_row(tmp_path: 
     assert statuses(tmp_path / "ledger.sqlite") == ["charged"]
 
 
-def test_long_integer_ranges_are_released_in_equal_steps(tmp_path: Path) -> None:
+def test_long_integer_ranges_are_released_in_equal_steps(tmp_path):
     plan = columns_of({"name": "pay", "kind": "integer", "lower": 0, "upper": 1_000_000})
     frame = released(plan, {"pay": [str(v) for v in range(0, 1_000_000, 5000)]}, tmp_path / "out.csv")
     steps = {int(v) % 1000 for v in frame["pay"]}
@@ -274,7 +260,7 @@ def test_long_integer_ranges_are_released_in_equal_steps(tmp_path: Path) -> None
     assert certificate_of(tmp_path / "out.csv")["columns"][0]["cells"] <= 4096
 
 
-def test_a_domain_beyond_the_tables_is_released_by_randomised_response(tmp_path: Path) -> None:
+def test_a_domain_beyond_the_tables_is_released_by_randomised_response(tmp_path):
     domain = [f"place {i}" for i in range(4100)]
     plan = columns_of({"name": "place", "kind": "category", "domain": domain, "mechanism": "grr"}, epsilon=12.0)
     frame = released(plan, {"place": domain[:200]}, tmp_path / "out.csv")
@@ -289,9 +275,7 @@ NAMES = st.text(st.sampled_from("ab ,;\t\"'|\n\r\\é€=#\u2028"), min_size=1, m
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(NAMES, min_size=2, max_size=5, unique=True), st.lists(NAMES, min_size=1, max_size=2, unique=True))
-def test_whatever_names_a_plan_has_the_file_reads_back_as_certified(
-    tmp_path_factory: pytest.TempPathFactory, domain: list[str], names: list[str]
-) -> None:
+def test_whatever_names_a_plan_has_the_file_reads_back_as_certified(tmp_path_factory, domain, names):
     folder = tmp_path_factory.mktemp("names")
     plan = columns_of(*({"name": n, "kind": "category", "domain": domain, "mechanism": "grr"} for n in names))
     for suffix in ("csv", "tsv"):
@@ -302,14 +286,14 @@ def test_whatever_names_a_plan_has_the_file_reads_back_as_certified(
         assert verify_release(target) == []
 
 
-def test_an_unknown_suffix_is_refused_before_anything_happens(tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_refused_before_anything_happens(tmp_path):
     for name in ("out.xls", "out", "out.tsv.gz"):
         with pytest.raises(InputError, match=r"suffix .* is not known .*use one of \.csv, \.csv\.gz, \.tsv, \.parquet"):
             release(tmp_path / "ledger.sqlite", tmp_path / name)
     assert statuses(tmp_path / "ledger.sqlite") == []
 
 
-def test_facts_of_a_dropped_column_are_not_published(tmp_path: Path) -> None:
+def test_facts_of_a_dropped_column_are_not_published(tmp_path):
     plan = columns_of(
         {"name": "city", "kind": "category", "domain": list(CITIES)},
         {
@@ -352,7 +336,7 @@ def counted() -> Iterator[Counter[str]]:
 
 
 @pytest.mark.parametrize("invalid", ["refuse", "replace"])
-def test_a_release_is_prepared_once(tmp_path: Path, invalid: str) -> None:
+def test_a_release_is_prepared_once(tmp_path, invalid):
     plan, table = plan_of(invalid=invalid), table_of(200)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger, counted() as calls:
         prepared = prepare_rows(plan, table, destination(tmp_path / "out.csv"))
@@ -363,7 +347,7 @@ def test_a_release_is_prepared_once(tmp_path: Path, invalid: str) -> None:
     assert calls == {"check_columns": 1, "protected_columns": 1, "rows_of": 1}
 
 
-def test_looks_at_one_preview_check_the_columns_once() -> None:
+def test_looks_at_one_preview_check_the_columns_once():
     with counted() as calls:
         drawn = Realisation(table_of(200), plan_of(), 1, CancelToken())
         for name in ("age", "city", "pay"):

@@ -7,7 +7,6 @@ import contextlib
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,12 @@ resource = pytest.importorskip("resource", reason="limits of processes are of PO
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
+def ledger(tmp_path):
     return tmp_path / "ledger.sqlite"
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     """A file system of 512 KiB."""
     folder = tmp_path / "small"
     folder.mkdir()
@@ -48,8 +47,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("ledger_there_too", [False, True])
 def test_a_disk_that_is_too_small_is_noticed_before_anything_is_drawn(
-    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger_there_too: bool
-) -> None:
+    small_disk, tmp_path, monkeypatch, ledger_there_too
+):
     target = small_disk / "people.csv"
     ledger = (small_disk if ledger_there_too else tmp_path) / "ledger.sqlite"
     release(ledger, target)
@@ -69,7 +68,7 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_drawn(
     assert verify_release(target) == []
 
 
-def test_what_is_reserved_is_enough_for_every_draw(tmp_path: Path) -> None:
+def test_what_is_reserved_is_enough_for_every_draw(tmp_path):
     """Long names that must be quoted, one-cell rows and kept text: no draw is longer than what was reserved."""
     text = ['a"b,c' * 9, "ü" * 30, "x"]
     frame = pl.DataFrame({"name": text * 40, "kept": ['"' * 50, "", "ß,"] * 40})
@@ -89,9 +88,7 @@ def test_what_is_reserved_is_enough_for_every_draw(tmp_path: Path) -> None:
         assert target.stat().st_size <= most_bytes(plan, protected_columns(plan), Table(frame, "names.csv"))
 
 
-def test_a_disk_filled_by_others_while_the_release_is_written_does_not_stop_it(
-    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_filled_by_others_while_the_release_is_written_does_not_stop_it(small_disk, tmp_path, monkeypatch):
     target, ledger = small_disk / "people.csv", tmp_path / "ledger.sqlite"
     real = export._write
 
@@ -120,15 +117,13 @@ def release_under_a_size_limit(ledger: Path, target: Path) -> None:
         release(ledger, target, rows=50_000)
 
 
-def test_a_file_that_would_outgrow_the_process_limit_is_one_sentence(folder: Path, ledger: Path) -> None:
+def test_a_file_that_would_outgrow_the_process_limit_is_one_sentence(folder, ledger):
     assert run_to_exit(release_under_a_size_limit, ledger, folder / "people.csv") == 0
     assert names_in(folder) == set()
     assert statuses(ledger) == []
 
 
-def test_a_stream_that_fills_up_at_its_last_flush_stays_charged(
-    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_that_fills_up_at_its_last_flush_stays_charged(folder, ledger, monkeypatch):
     """Buffered bytes meet the full disk only when they are flushed: /dev/full takes every write and no flush."""
     real = DrawFile.__init__
 
@@ -149,7 +144,7 @@ def test_a_stream_that_fills_up_at_its_last_flush_stays_charged(
 # -- places that cannot be written ------------------------------------------------------------------------------------
 
 
-def test_an_output_that_cannot_be_written_is_refused_before_the_charge(folder: Path, ledger: Path) -> None:
+def test_an_output_that_cannot_be_written_is_refused_before_the_charge(folder, ledger):
     (folder / "file").write_text("x")
     (folder / "taken.csv").mkdir()
     (folder / "named.csv.certificate.json").mkdir()
@@ -173,7 +168,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_charge(folder: P
     assert statuses(ledger) == []
 
 
-def test_a_link_is_replaced_and_what_it_points_to_stays(folder: Path, ledger: Path, tmp_path: Path) -> None:
+def test_a_link_is_replaced_and_what_it_points_to_stays(folder, ledger, tmp_path):
     elsewhere = tmp_path / "elsewhere.csv"
     elsewhere.write_text("mine")
     (folder / "people.csv").symlink_to(elsewhere)

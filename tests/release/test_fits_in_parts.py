@@ -1,7 +1,5 @@
 """Learners of sums: the very model of rows in memory from rows in parts, here and on workers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from local_cluster import NO_DASK, Cluster
+from local_cluster import NO_DASK
 from test_counts_in_parts import Sliced
 from test_counts_on_workers import ON_DASK, WORKERS, here, in_parts
 from test_rows_of_any_size import small
@@ -51,7 +49,7 @@ SUMS = [each for each in learners.LEARNERS if each.sums]
 
 
 @pytest.fixture(autouse=True)
-def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def parts(monkeypatch):
     """Let files of text be read in parts, and every part have a few rows."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     small(monkeypatch)
@@ -104,9 +102,7 @@ def in_memory(chosen: Learner, table: Table, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("count", [7, pytest.param(2, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chosen", SUMS, ids=lambda chosen: chosen.name)
-def test_the_model_is_that_of_rows_in_memory(
-    chosen: Learner, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_is_that_of_rows_in_memory(chosen, count, tmp_path, monkeypatch):
     path = written(tmp_path / "a.csv")
     table, _ = in_parts(path, count, monkeypatch, form="text")
     expected = in_memory(chosen, Table(table.stored.load(), str(path)))  # type: ignore[union-attr]
@@ -116,7 +112,7 @@ def test_the_model_is_that_of_rows_in_memory(
     assert table.in_parts  # its rows were never read whole
 
 
-def test_columns_are_chosen_from_parts_as_from_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_are_chosen_from_parts_as_from_the_whole(tmp_path, monkeypatch):
     table, _ = in_parts(written(tmp_path / "a.csv"), 7, monkeypatch, form="text")
     for name, more in (("linear-regression", {"columns": 1}), ("naive-bayes", {"noise_limit": 1e-6})):
         chosen = learners.learner(name)
@@ -125,12 +121,12 @@ def test_columns_are_chosen_from_parts_as_from_the_whole(tmp_path: Path, monkeyp
         assert len(found["columns" if name == "linear-regression" else "used"]) == 1
 
 
-def test_the_learners_of_sums_are_those_that_are_promised() -> None:
+def test_the_learners_of_sums_are_those_that_are_promised():
     promised = {"naive-bayes", "linear-regression", "kmeans", "pca", "random-forest", "forest-regression"}
     assert {each.name for each in SUMS} == promised | {"boosted-trees", "standardize"}
 
 
-def test_row_groups_give_the_model_of_rows_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_give_the_model_of_rows_in_memory(tmp_path, monkeypatch):
     path = written(tmp_path / "a.csv")
     table, _ = in_parts(path, 3, monkeypatch, form="parquet")
     for name in ("naive-bayes", "linear-regression"):
@@ -143,9 +139,7 @@ def test_row_groups_give_the_model_of_rows_in_memory(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("form", ["text", "parquet"])
 @pytest.mark.parametrize("workers", [None, WORKERS])
-def test_a_release_from_parts_reads_after_the_charge_and_never_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any, form: str
-) -> None:
+def test_a_release_from_parts_reads_after_the_charge_and_never_the_whole(tmp_path, monkeypatch, workers, form):
     table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, form=form)
     bayes = learners.learner("naive-bayes")
     wanted = FitTask(bayes, bayes.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "model", workers=workers)
@@ -157,9 +151,7 @@ def test_a_release_from_parts_reads_after_the_charge_and_never_the_whole(
 
 
 @pytest.mark.parametrize("workers", [None, WORKERS])
-def test_ranges_are_counted_in_the_pass_that_finds_the_account(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: Any
-) -> None:
+def test_ranges_are_counted_in_the_pass_that_finds_the_account(tmp_path, monkeypatch, workers):
     table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, form="text")
     bayes, more = learners.learner("naive-bayes"), {"epsilon": 40.0}
     estimator, features, target = unfitted(bayes, **more)
@@ -180,9 +172,7 @@ def test_ranges_are_counted_in_the_pass_that_finds_the_account(
     assert verify_release(tmp_path / "model") == []
 
 
-def test_a_bad_value_of_a_part_is_named_and_nothing_stays_charged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_value_of_a_part_is_named_and_nothing_stays_charged(tmp_path, monkeypatch):
     path = written(tmp_path / "a.csv")
     lines = path.read_text().splitlines()
     lines[201] = lines[201].replace(lines[201].split(",")[1], "huge")
@@ -198,7 +188,7 @@ def test_a_bad_value_of_a_part_is_named_and_nothing_stays_charged(
     assert not (tmp_path / "model").exists()
 
 
-def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_path: Path) -> None:
+def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_path):
     table = Table(pl.read_csv(written(tmp_path / "a.csv"), infer_schema=False), "a.csv")
     chosen = learners.learner("logistic-regression")
     wanted = FitTask(chosen, chosen.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "m", workers=WORKERS)
@@ -213,9 +203,7 @@ def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_pat
 
 @NO_DASK[0]
 @NO_DASK[1]
-def test_the_command_fits_on_a_cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_fits_on_a_cluster(tmp_path, monkeypatch, cluster, capsys):
     monkeypatch.setattr(on_workers, "PART_BYTES", 2048)
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.to_toml())

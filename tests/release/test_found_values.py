@@ -1,13 +1,10 @@
 """Values nobody declared: exact output chances of small tables, faults that break them, and what a release shows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,8 +41,6 @@ Outcome = tuple[tuple[str, int], ...]
 
 
 class Given:
-    """Noise that is given."""
-
     releasable = False
 
     def __init__(self, noise: Sequence[int]) -> None:
@@ -97,28 +92,26 @@ def worst(noisy: bool = True) -> float:
     return most
 
 
-def test_an_emptied_row_changes_the_chance_of_no_set_of_answers_by_more_than_epsilon_and_delta() -> None:
+def test_an_emptied_row_changes_the_chance_of_no_set_of_answers_by_more_than_epsilon_and_delta():
     b = math.exp(-float(EPSILON))
     named_alone = b ** (threshold(EPSILON, DELTA) - 1) / (1 + b)
     assert worst() == pytest.approx(named_alone, abs=SLACK)  # as the formula has it, and as near to δ as T allows
     assert float(DELTA) * b < named_alone <= float(DELTA)
 
 
-def test_a_threshold_that_is_one_too_low_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_threshold_that_is_one_too_low_is_found(monkeypatch):
     monkeypatch.setattr(ask_module, "threshold", lambda epsilon, delta: threshold(epsilon, delta) - 1)
     assert worst() > float(DELTA) + SLACK
 
 
-def test_counts_without_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_without_noise_are_found(monkeypatch):
     monkeypatch.setattr(ask_module, "threshold", lambda epsilon, delta: 2)
     assert worst(noisy=False) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("own", [("a", "a"), ("a", "b"), ("b", "b")])
 @pytest.mark.parametrize("others", [(), ("a",), ("a", "a")])
-def test_all_rows_of_a_person_emptied_cost_what_the_formula_says_and_no_more_than_is_charged(
-    own: tuple[str, ...], others: tuple[str, ...]
-) -> None:
+def test_all_rows_of_a_person_emptied_cost_what_the_formula_says_and_no_more_than_is_charged(own, others):
     whole, emptied = chances([*own, *others]), chances([*([None] * len(own)), *others])
     epsilon, b = float(EPSILON), math.exp(-float(EPSILON))
     once = b ** (threshold(EPSILON, DELTA) - 1) / (1 + b)
@@ -130,7 +123,7 @@ def test_all_rows_of_a_person_emptied_cost_what_the_formula_says_and_no_more_tha
 @given(
     epsilon=st.decimals("1e-5", "50", places=6, allow_nan=False), exponent=st.integers(2, 40), digit=st.integers(1, 9)
 )
-def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Decimal, exponent: int, digit: int) -> None:
+def test_the_threshold_is_the_least_that_keeps_delta(epsilon, exponent, digit):
     delta = Decimal(digit).scaleb(-exponent)
     least = threshold(epsilon, delta)
 
@@ -143,12 +136,12 @@ def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Decimal, exponent:
 
 
 @pytest.mark.parametrize(("epsilon", "chance"), [("1e-300", "1e-9"), ("1", "0"), ("1", "1"), ("1e-17", "0.01")])
-def test_a_threshold_that_no_count_reaches_is_refused(epsilon: str, chance: str) -> None:
+def test_a_threshold_that_no_count_reaches_is_refused(epsilon, chance):
     with pytest.raises(ParameterError, match="threshold"):
         least_with_tail(Decimal(epsilon), Decimal(chance))
 
 
-def test_the_threshold_allows_for_noise_of_a_slightly_larger_scale() -> None:
+def test_the_threshold_allows_for_noise_of_a_slightly_larger_scale():
     """At the edge, where the next double of ε would need one more, one more is taken."""
     epsilon = Decimal("0.5")
     edge = Decimal(math.exp(-0.5 * 40) / (1 + math.exp(-0.5)))
@@ -156,7 +149,7 @@ def test_the_threshold_allows_for_noise_of_a_slightly_larger_scale() -> None:
     assert least_with_tail(epsilon, edge * (1 + Decimal("1e-9"))) == 40
 
 
-def test_only_values_of_an_event_with_a_delta_are_served_and_once() -> None:
+def test_only_values_of_an_event_with_a_delta_are_served_and_once():
     loose, pure = ApproximateDp(EPSILON, DELTA, "values"), PureDp(EPSILON, "pure")
     refused: list[Callable[[Ask], object]] = [
         lambda ask: ask.occurring("pure", {"a": 9}),
@@ -177,7 +170,7 @@ def test_only_values_of_an_event_with_a_delta_are_served_and_once() -> None:
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
-def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers: list[float]) -> None:
+def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers):
     counts = found.scales(np.array(numbers))
     assert counts.sum() == len(numbers)
     for number in numbers:
@@ -197,7 +190,7 @@ def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers: list[float]) ->
         ([64.0, 128.0], (32.0, 128.0)),
     ],
 )
-def test_bounds_hold_every_cell_with_enough_rows(numbers: list[float], expected: tuple[float, float]) -> None:
+def test_bounds_hold_every_cell_with_enough_rows(numbers, expected):
     counts = found.scales(np.array(numbers * 10)).tolist()
     assert found.bounds(counts, 5) == expected
     assert found.bounds(counts, 11 * len(numbers)) is None
@@ -206,7 +199,7 @@ def test_bounds_hold_every_cell_with_enough_rows(numbers: list[float], expected:
 # -- a release --------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_has_a_delta_for_values_and_none_for_bounds_alone() -> None:
+def test_a_release_has_a_delta_for_values_and_none_for_bounds_alone():
     plan, both = plan_of("a", "b"), Asked(category=("a",), number=("b",))
     work = values_work(plan, both, Decimal(1), Decimal("1e-6"), 100, "csv")
     assert (work.cost().epsilon, work.cost().delta) == (1, Decimal("1e-6"))
@@ -219,13 +212,13 @@ def test_a_release_has_a_delta_for_values_and_none_for_bounds_alone() -> None:
             Asked(**nothing)
 
 
-def test_missing_unreadable_and_overlong_cells_count_for_nothing() -> None:
+def test_missing_unreadable_and_overlong_cells_count_for_nothing():
     frame = pl.DataFrame({"g": ["x", "", "NA", None, "y" * 201], "n": ["3", "three", "inf", None, "nan"]})
     values, cells = _counts(Table(frame, "small.csv"), Asked(category=("g",), number=("n",)), CancelToken())
     assert (values["g"], cells["n"].sum()) == (Counter({"x": 1}), 1)
 
 
-def test_a_file_that_holds_something_else_is_refused() -> None:
+def test_a_file_that_holds_something_else_is_refused():
     text = found.encode([found.Found("g", "x", 40), found.Found("n", lower=0.0, upper=8.0)]).decode()
     assert len(found.decode(text.encode(), "found.csv")) == 2
     more = ('"n","","0","",""\n', '"n","","","3","2"\n', '"n"\n', '"g","x","4","1","2"\n', '"g","x","many","",""\n')
@@ -278,17 +271,17 @@ def worst_of_persons(pairs: Iterator[tuple[Table, Table]]) -> float:
     )
 
 
-def test_a_person_emptied_with_all_her_rows_or_with_one_of_them_costs_no_more_than_epsilon() -> None:
+def test_a_person_emptied_with_all_her_rows_or_with_one_of_them_costs_no_more_than_epsilon():
     assert PERSON_EPSILON / 2 < worst_of_persons(neighbours()) <= PERSON_EPSILON
 
 
-def test_two_rows_of_a_person_that_tell_how_many_she_has_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_rows_of_a_person_that_tell_how_many_she_has_are_found(monkeypatch):
     honest = persons._lowest
     monkeypatch.setattr(persons, "_lowest", lambda parts, most: honest(parts, most + 1))
     assert worst_of_persons(neighbours()) > PERSON_EPSILON * 1.05
 
 
-def test_rows_that_are_counted_without_a_limit_of_their_persons_are_found() -> None:
+def test_rows_that_are_counted_without_a_limit_of_their_persons_are_found():
     """What a count of rows instead of persons would say of a person with five rows."""
     share, weights = simple(SHARE), Weights(simple(SHARE), PERSON_EPSILON)
 
@@ -299,14 +292,14 @@ def test_rows_that_are_counted_without_a_limit_of_their_persons_are_found() -> N
     assert abs(math.log(drawn([1] + [MOST] * 5)[0] / drawn([1])[0])) > PERSON_EPSILON
 
 
-def test_every_number_of_rows_is_that_of_a_person_and_a_row_without_a_name_is_none() -> None:
+def test_every_number_of_rows_is_that_of_a_person_and_a_row_without_a_name_is_none():
     table = table_of_persons(["a", "b", "a", None, " a ", "", "b", "c", "d", "d", "d", "d", "d"])
     rows = _rows_of_persons(planned(OPEN, ASKED).rows_of(table, counted=True), ASKED, CancelToken())
     assert rows.tolist() == [1, 2, 3, MOST]  # d has five
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_how_many_rows_a_person_has_stands_nowhere_unless_it_is_asked_for(most: int) -> None:
+def test_how_many_rows_a_person_has_stands_nowhere_unless_it_is_asked_for(most):
     plan = Plan(epsilon=1.0, unit="who", rows_per_person=most, invalid="replace", columns=OPEN.columns)
     rows = plan.rows_of(table_of_persons(list("aaabbbccd")))
     assert rows.column("who").null_count() == 9
@@ -314,7 +307,7 @@ def test_how_many_rows_a_person_has_stands_nowhere_unless_it_is_asked_for(most: 
     assert plan.rows_of(rows).column("x").to_list() == rows.column("x").to_list()
 
 
-def test_a_table_in_parts_has_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_in_parts_has_the_same_numbers(tmp_path, monkeypatch):
     for place, name, value in (
         (read, "IN_PARTS_FROM", 0), (regular_rows, "PIECE", 64), (encoding, "CHUNK", 256), (persons, "_MERGED", 10),
     ):  # fmt: skip
@@ -330,12 +323,12 @@ def test_a_table_in_parts_has_the_same_numbers(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     "wrong", [{"person": "who", "category": ("who",)}, {"share": 0.5, "number": ("x",)}, {"person": "who", "share": 1}]
 )
-def test_what_cannot_be_found_of_persons_is_refused(wrong: dict[str, Any]) -> None:
+def test_what_cannot_be_found_of_persons_is_refused(wrong):
     with pytest.raises(ParameterError):
         Asked(**wrong)
 
 
-def test_a_plan_by_which_more_rows_are_read_is_refused() -> None:
+def test_a_plan_by_which_more_rows_are_read_is_refused():
     for plan in (OPEN, Plan(epsilon=1.0, unit="who", rows_per_person=2, invalid="replace", columns=OPEN.columns)):
         with pytest.raises(ParameterError, match="one row of each person"):
             values_work(plan, ASKED, Decimal(1), Decimal(0), 100, "csv")
@@ -344,7 +337,7 @@ def test_a_plan_by_which_more_rows_are_read_is_refused() -> None:
 # -- a release ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_release_asks_for_one_number_of_each_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_asks_for_one_number_of_each_person(tmp_path, monkeypatch):
     asked, honest = [], Ask.quantiles
 
     def quantiles(ask: Ask, label: str, parts: Any, *more: Any) -> Any:
@@ -360,7 +353,7 @@ def test_a_release_asks_for_one_number_of_each_person(tmp_path: Path, monkeypatc
     assert (held.cells.tolist(), held.upto.tolist()) == ([1, 2], [0, 1, 2])
 
 
-def test_a_number_that_was_changed_or_is_no_number_is_found(tmp_path: Path) -> None:
+def test_a_number_that_was_changed_or_is_no_number_is_found(tmp_path):
     plan, table = planned(OPEN, ASKED), table_of_persons(list("aab") * 20)
     work = values_work(plan, ASKED, Decimal(3), Decimal(0), 60, "csv")
     with Ledger.open(tmp_path / "l.sqlite") as book:

@@ -1,7 +1,5 @@
 """Facts that were read off the rows are counted in a certificate, not listed; the released file alone is read by it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -40,7 +38,7 @@ def released(folder: Path, frame: pl.DataFrame, epsilon: float, suffix: str = ".
 
 
 @pytest.fixture
-def names() -> pl.DataFrame:
+def names():
     """A column of many names, most of which one person has, and a pay of which one person has the most."""
     rng = np.random.default_rng(5)
     rows = ["Smith"] * 600 + [f"Rare {k:03}" for k in range(RARE)]
@@ -48,9 +46,7 @@ def names() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_no_name_and_no_extreme_value_stands_in_the_certificate(
-    tmp_path: Path, names: pl.DataFrame, suffix: str
-) -> None:
+def test_no_name_and_no_extreme_value_stands_in_the_certificate(tmp_path, names, suffix):
     target = released(tmp_path, names, 1.0, suffix)
     document = certificate_of(target)
     written = json.dumps(document)
@@ -68,9 +64,7 @@ def test_no_name_and_no_extreme_value_stands_in_the_certificate(
     assert verify_release(target) == []
 
 
-def test_the_file_is_decoded_with_a_stand_in_for_each_name_that_it_does_not_show(
-    tmp_path: Path, names: pl.DataFrame, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_is_decoded_with_a_stand_in_for_each_name_that_it_does_not_show(tmp_path, names, capsys):
     target = released(tmp_path, names, 8.0)
     found = verified_release(target)
     column = found.column("family")
@@ -88,7 +82,7 @@ def test_the_file_is_decoded_with_a_stand_in_for_each_name_that_it_does_not_show
     assert smith["high"] - smith["low"] < 0.9
 
 
-def test_a_file_with_more_values_than_were_counted_is_not_the_certificates(tmp_path: Path) -> None:
+def test_a_file_with_more_values_than_were_counted_is_not_the_certificates(tmp_path):
     target = released(tmp_path, pl.DataFrame({"town": ["a", "b"] * 50}), 20.0)
     target.write_text("town\na\nb\nc\n", "utf-8")
     forge(target, lambda document: document["output"].update(sha256=sha256_of(target), bytes=11))
@@ -96,7 +90,7 @@ def test_a_file_with_more_values_than_were_counted_is_not_the_certificates(tmp_p
         verified_release(target)
 
 
-def test_a_collecting_value_that_a_person_named_keeps_its_name(tmp_path: Path) -> None:
+def test_a_collecting_value_that_a_person_named_keeps_its_name(tmp_path):
     column = {"name": "town", "kind": "category", "domain": ["a", "b"], "other": "elsewhere", "bounds_origin": "data"}
     plan = Plan.from_plain({"epsilon": 12.0, "column": [column]})
     table = Table(pl.DataFrame({"town": ["a", "b", "x"] * 40}), "made.csv")
@@ -107,7 +101,7 @@ def test_a_collecting_value_that_a_person_named_keeps_its_name(tmp_path: Path) -
     assert verify_release(tmp_path / "out.csv") == []
 
 
-def test_a_stand_in_never_takes_the_name_of_a_value_that_is_there() -> None:
+def test_a_stand_in_never_takes_the_name_of_a_value_that_is_there():
     (column,) = Plan.from_plain(
         {"epsilon": 1.0, "column": [{"name": "x", "kind": "category", "cells": 4, "bounds_origin": "data"}]}
     ).columns
@@ -116,7 +110,7 @@ def test_a_stand_in_never_takes_the_name_of_a_value_that_is_there() -> None:
 
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if not m.line_only], ids=lambda m: m.name)
-def test_every_mechanism_over_names_treats_them_alike(mechanism) -> None:
+def test_every_mechanism_over_names_treats_them_alike(mechanism):
     """Only then does it not matter which cell a value that is not listed has."""
     chances = mechanism.build(Cells(size=2 if mechanism.two_values else 7), 1.3).probabilities()
     others = chances[~np.eye(len(chances), dtype=bool)]

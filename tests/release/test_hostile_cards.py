@@ -1,7 +1,5 @@
 """A card of somebody else whose checksum was computed anew: it must not contradict itself, and nothing crashes."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -76,7 +74,7 @@ VALUES: tuple[Any, ...] = (
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def models(tmp_path_factory):
     """A folder with a released model of each learner, a network and a model that was made from a release."""
     folder = tmp_path_factory.mktemp("models")
     generator = np.random.default_rng(1)
@@ -196,14 +194,14 @@ def believed(folder: Path, name: str, chosen: list[tuple[tuple[Any, ...], Any]])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_card_that_contradicts_itself_is_not_believed(models: Path, name: str) -> None:
+def test_a_card_that_contradicts_itself_is_not_believed(models, name):
     assert verify_release(models / name) == []
     chosen = lies(models, name)
     assert believed(models, name, random.Random(name).sample(chosen, 60)) == []
 
 
 @pytest.mark.parametrize("sentence", ["", *FORMER_ON_GPU])
-def test_a_network_s_card_of_a_former_version_is_believed(models: Path, tmp_path: Path, sentence: str) -> None:
+def test_a_network_s_card_of_a_former_version_is_believed(models, tmp_path, sentence):
     """It says how a GPU was to compute, and where noise was made there."""
     folder = tmp_path / "model"
     shutil.copytree(models / NETWORK, folder)
@@ -219,7 +217,7 @@ def test_a_network_s_card_of_a_former_version_is_believed(models: Path, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_none_of_all_lies_is_believed(models: Path, name: str) -> None:
+def test_none_of_all_lies_is_believed(models, name):
     assert believed(models, name, lies(models, name)) == []
 
 
@@ -240,21 +238,19 @@ def test_none_of_all_lies_is_believed(models: Path, name: str) -> None:
         (("parameters", "epochs"), 1),
     ],
 )
-def test_each_fact_that_a_training_costs_by_is_held_against_the_others(
-    models: Path, path: tuple[Any, ...], value: Any
-) -> None:
+def test_each_fact_that_a_training_costs_by_is_held_against_the_others(models, path, value):
     assert believed(models, NETWORK, [(path, value)]) == []
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in (NETWORK, ON_RELEASE)])
-def test_the_epsilon_among_the_parameters_of_a_learner_is_what_its_queries_cost(models: Path, name: str) -> None:
+def test_the_epsilon_among_the_parameters_of_a_learner_is_what_its_queries_cost(models, name):
     wrong = [(("parameters", "epsilon"), value) for value in ([], None, "2", 1.0, 4.0, -2.0, 0, 1e9)]
     assert believed(models, name, wrong) == []
     assert learner(name).name == name
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != NETWORK])
-def test_a_model_whose_file_states_other_facts_than_its_card_is_not_believed(models: Path, name: str) -> None:
+def test_a_model_whose_file_states_other_facts_than_its_card_is_not_believed(models, name):
     card, file = json.loads((models / name / CARD).read_text("utf-8")), models / name / MODEL
     original = file.read_bytes()
     held = json.loads(original)
@@ -273,9 +269,7 @@ def test_a_model_whose_file_states_other_facts_than_its_card_is_not_believed(mod
 
 @pytest.mark.parametrize("content", ["null", "[]", "3", "{}", '{"format": "x"}'])
 @pytest.mark.parametrize("name", [NAIVE_BAYES.name, ON_RELEASE])
-def test_a_file_that_holds_no_model_is_named_in_a_sentence(
-    models: Path, tmp_path: Path, name: str, content: str
-) -> None:
+def test_a_file_that_holds_no_model_is_named_in_a_sentence(models, tmp_path, name, content):
     folder = Path(shutil.copytree(models / name, tmp_path / "forged"))
     (folder / MODEL).write_text(content, "utf-8")
     card = json.loads((folder / CARD).read_text("utf-8"))
@@ -285,7 +279,7 @@ def test_a_file_that_holds_no_model_is_named_in_a_sentence(
     assert re.search("not a model|the key '.*' (is missing|has a value of the wrong type)", problem), problem
 
 
-def test_a_card_that_was_forged_throughout_is_not_believed_either(models: Path) -> None:
+def test_a_card_that_was_forged_throughout_is_not_believed_either(models):
     """Noise, parameters and ε agree; the standard deviation on the card and the ε of a row do not."""
     card = json.loads((models / NETWORK / CARD).read_text("utf-8"))
     card["training"]["noise_multiplier"] = card["parameters"]["noise"] = 20.0
@@ -313,7 +307,7 @@ their last bit. Of tables that are found by solving, whose digest alone identifi
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(tmp_path_factory):
     """A folder with one release of each kind."""
     folder = tmp_path_factory.mktemp("released")
     for kind in KINDS:
@@ -364,7 +358,7 @@ def believed_certificates(folder: Path, chosen: list[tuple[tuple[Any, ...], Any]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_certificate_that_contradicts_itself_is_not_believed(released: Path, kind: str) -> None:
+def test_a_certificate_that_contradicts_itself_is_not_believed(released, kind):
     assert verify_any(released / kind / "out.csv") == []
     chosen = lies_of_certificate(released / kind / "out.csv.certificate.json")
     chosen = [lie for lie in chosen if lie[0] == ("format",)] + random.Random(kind).sample(chosen, 40)
@@ -373,6 +367,6 @@ def test_a_certificate_that_contradicts_itself_is_not_believed(released: Path, k
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_lie_of_a_certificate_is_believed(released: Path, kind: str) -> None:
+def test_no_lie_of_a_certificate_is_believed(released, kind):
     wrong = believed_certificates(released / kind, lies_of_certificate(released / kind / "out.csv.certificate.json"))
     assert not wrong, "\n".join(wrong)

@@ -1,7 +1,5 @@
 """A ledger of somebody else: whatever is in it, no traceback, and no file but those that were named."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -111,7 +109,6 @@ def make(path: Path, table: Table) -> None:
 
 
 def entries_of(path: Path) -> list[list[Any]]:
-    """The rows of a ledger."""
     connection = sqlite3.connect(path)
     try:
         return [list(row) for row in connection.execute("SELECT * FROM entry ORDER BY seq")]
@@ -184,7 +181,6 @@ def _change_entry(connection: sqlite3.Connection, place: tuple[Any, ...], value:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a ledger with its key."""
     target.write_bytes(source.read_bytes())
     key_path(target).write_bytes(key_path(source).read_bytes())
 
@@ -213,7 +209,7 @@ WRITES = {
 
 
 @pytest.fixture(scope="module")
-def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def valid(tmp_path_factory):
     """A folder with a valid ledger, another one and a table."""
     folder = tmp_path_factory.mktemp("valid")
     with pytest.MonkeyPatch.context() as patch:
@@ -227,7 +223,7 @@ def valid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state(tmp_path, monkeypatch):
     """A state folder beside the one with the marks, with a file of the user's."""
     found = tmp_path / "state"
     (found / HEADS).mkdir(parents=True)
@@ -279,9 +275,7 @@ def attack(chosen: list[tuple[tuple[Any, ...], Any, str]], valid: Path, folder: 
     assert wrong == []
 
 
-def test_the_ledger_that_is_attacked_is_valid_and_has_every_kind_of_entry(
-    valid: Path, tmp_path: Path, state: Path
-) -> None:
+def test_the_ledger_that_is_attacked_is_valid_and_has_every_kind_of_entry(valid, tmp_path, state):
     kinds = {row[2] for row in entries_of(valid / "l.sqlite")}
     assert kinds >= {"mark", "cap", "reserve", "charge", "settle", "void", "refuse", "claim", "pause", "count"}
     assert kinds >= {"version", "name", "figures", "merge", "certify"}
@@ -289,23 +283,21 @@ def test_the_ledger_that_is_attacked_is_valid_and_has_every_kind_of_entry(
     assert [attacked(valid, tmp_path, state, *unchanged, verb) for verb in COMMANDS] == [(0, "")] * len(COMMANDS)
 
 
-def test_no_value_of_a_ledger_is_a_traceback_or_the_name_of_a_file(valid: Path, tmp_path: Path, state: Path) -> None:
+def test_no_value_of_a_ledger_is_a_traceback_or_the_name_of_a_file(valid, tmp_path, state):
     chosen = lies(valid)
     meta = [one for one in chosen if one[0][0] == "meta" and one[2] in ("verify", "cap", "move")]
     attack(meta + random.Random(5).sample(chosen, 80), valid, tmp_path, state)
 
 
 @pytest.mark.slow
-def test_none_of_all_values_is(valid: Path, tmp_path: Path, state: Path) -> None:
+def test_none_of_all_values_is(valid, tmp_path, state):
     attack(lies(valid), valid, tmp_path, state)
 
 
 @pytest.mark.parametrize(
     "place", [("meta", "start"), ("entry", 2, "epsilon"), ("entry", 2, "dataset"), ("body", 3, "name")]
 )
-def test_ten_million_characters_are_one_short_sentence(
-    valid: Path, tmp_path: Path, state: Path, place: tuple[Any, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ten_million_characters_are_one_short_sentence(valid, tmp_path, state, place, capsys):
     code, wrong = attacked(valid, tmp_path, state, place, LONG, "cap")
     assert (code, wrong) == (5, "")
     said = capsys.readouterr().err.splitlines()
@@ -314,7 +306,7 @@ def test_ten_million_characters_are_one_short_sentence(
 
 
 @pytest.mark.parametrize("start", ["../../x", "../x", "/tmp/x", "", "a\0b", "A" * 64, "0" * 63])
-def test_a_start_that_is_a_path_moves_nothing(valid: Path, tmp_path: Path, state: Path, start: str) -> None:
+def test_a_start_that_is_a_path_moves_nothing(valid, tmp_path, state, start):
     code, wrong = attacked(valid, tmp_path, state, ("meta", "start"), start, "move")
     assert (code, wrong) == (5, "")
     assert (state / "x.json").read_text() == "{}"
@@ -322,7 +314,7 @@ def test_a_start_that_is_a_path_moves_nothing(valid: Path, tmp_path: Path, state
         remember(start, HeadMark(1, "a" * 64, "", ""))
 
 
-def test_a_move_with_the_key_of_another_ledger_adds_no_entry(valid: Path, tmp_path: Path, state: Path) -> None:
+def test_a_move_with_the_key_of_another_ledger_adds_no_entry(valid, tmp_path, state):
     copy(valid / "l.sqlite", tmp_path / "l.sqlite")
     key_path(tmp_path / "l.sqlite").write_bytes(bytes(32))
     before = entries_of(tmp_path / "l.sqlite")
@@ -332,16 +324,14 @@ def test_a_move_with_the_key_of_another_ledger_adds_no_entry(valid: Path, tmp_pa
 
 
 @pytest.mark.parametrize("epsilon", ["-5", "NaN", "-0.1", "1e301", "Infinity", "1." + "3" * 3000])
-def test_an_amount_that_would_lower_a_sum_or_break_it_is_damage(
-    valid: Path, tmp_path: Path, state: Path, epsilon: str
-) -> None:
+def test_an_amount_that_would_lower_a_sum_or_break_it_is_damage(valid, tmp_path, state, epsilon):
     charged = next(row[0] for row in entries_of(valid / "l.sqlite") if row[2] == "charge")
     code, wrong = attacked(valid, tmp_path, state, ("entry", charged, "epsilon"), epsilon, "show")
     assert (code, wrong) == (5, "")
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\xff" * 64, bytes(8), b"\1" + bytes(7)])
-def test_a_sketch_that_is_none_is_damage(valid: Path, tmp_path: Path, state: Path, data: bytes) -> None:
+def test_a_sketch_that_is_none_is_damage(valid, tmp_path, state, data):
     path, digest = tmp_path / "l.sqlite", hashlib.sha256(data).hexdigest()
     copy(valid / "l.sqlite", path)
     first = next(row for row in entries_of(path) if row[2] == "mark" and json.loads(row[7])["sketch"])
@@ -363,7 +353,7 @@ def test_a_sketch_that_is_none_is_damage(valid: Path, tmp_path: Path, state: Pat
     ["", "[]", '{"seq": 1}', '{"seq": -1, "hash": "x", "time": "", "path": ""}']
     + [json.dumps({"seq": 1, "hash": "a" * 64, "time": "", "path": path}) for path in ("a\0b", 5, "x" * 10**6)],
 )
-def test_a_damaged_mark_is_none(state: Path, told: str) -> None:
+def test_a_damaged_mark_is_none(state, told):
     start = "ab" * 32
     (state / HEADS / f"{start[:32]}.json").write_text(told, "utf-8")
     assert last_seen(start) is None

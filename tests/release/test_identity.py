@@ -37,7 +37,7 @@ def content_of(path: Path, options: ReadOptions | None = None) -> str:
 # -- the bytes --------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_bytes_are_the_same_table_however_they_are_read(tmp_path: Path) -> None:
+def test_the_same_bytes_are_the_same_table_however_they_are_read(tmp_path):
     """One file is one account: five ways of reading it are not five budgets."""
     path = tmp_path / "a.csv"
     path.write_bytes('age,city\n31,Gr\xe4z\n47,"Wien"\n9,L\xefnz\n'.encode("cp1252"))
@@ -52,7 +52,7 @@ def test_the_same_bytes_are_the_same_table_however_they_are_read(tmp_path: Path)
 # -- the content ------------------------------------------------------------------------------------------------------
 
 
-def test_a_renamed_copied_resorted_or_otherwise_delimited_table_has_the_same_content(tmp_path: Path) -> None:
+def test_a_renamed_copied_resorted_or_otherwise_delimited_table_has_the_same_content(tmp_path):
     first = content_of(written(tmp_path / "a.csv", ROWS))
     assert first == content_of(written(tmp_path / "c.csv", ROWS[::-1]))
     assert first == content_of(written(tmp_path / "d.csv", [ROWS[i] for i in (2, 0, 3, 1)], ";"))
@@ -65,7 +65,7 @@ def test_a_renamed_copied_resorted_or_otherwise_delimited_table_has_the_same_con
     assert first == content_of(tmp_path / "b.csv") == content_of(tmp_path / "c.parquet")
 
 
-def test_numbers_blanks_and_letters_count_by_what_they_say(tmp_path: Path) -> None:
+def test_numbers_blanks_and_letters_count_by_what_they_say(tmp_path):
     other = [("31.0", " Graz", "1,5"), ("+47", "", "2."), ("047", "Wien, Mitte ", "1e-1"), ("9.00", "Linz", "01.500")]
     assert content_of(written(tmp_path / "a.csv", ROWS)) == content_of(written(tmp_path / "b.tsv", other, "\t"))
     composed, decomposed = [("Zo\u00e9", "1")], [("Zoe\u0301", "1.0")]
@@ -76,7 +76,7 @@ def test_numbers_blanks_and_letters_count_by_what_they_say(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("row", range(4))
 @pytest.mark.parametrize("column", range(3))
-def test_one_changed_cell_is_another_content(tmp_path: Path, row: int, column: int) -> None:
+def test_one_changed_cell_is_another_content(tmp_path, row, column):
     edited = [list(r) for r in ROWS]
     edited[row][column] = "8" if column != 1 else "Bregenz"
     first = content_of(written(tmp_path / "a.csv", ROWS))
@@ -85,7 +85,7 @@ def test_one_changed_cell_is_another_content(tmp_path: Path, row: int, column: i
         assert first != content_of(written(tmp_path / "c.csv", other))
 
 
-def test_marks_of_another_key_say_nothing(tmp_path: Path) -> None:
+def test_marks_of_another_key_say_nothing(tmp_path):
     table = person_table(random.Random(3), 400)
     one, other = identify(table, KEY), identify(table, b"o" * 32)
     assert one.content != other.content
@@ -106,7 +106,7 @@ CELLS = st.one_of(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(CELLS, min_size=1, max_size=40))
-def test_cells_hash_alike_exactly_where_they_say_the_same(cells: list[str | None]) -> None:
+def test_cells_hash_alike_exactly_where_they_say_the_same(cells):
     """The fast path over bytes agrees with the canonical form of every cell, whatever stands beside it."""
     series = pl.Series("c", cells, dtype=pl.String)
     forms, hashes = canonical(series).to_list(), CellHash(KEY).hashes(series).tolist()
@@ -116,7 +116,7 @@ def test_cells_hash_alike_exactly_where_they_say_the_same(cells: list[str | None
     assert alone == hashes
 
 
-def test_the_canonical_form_of_a_number_is_its_value() -> None:
+def test_the_canonical_form_of_a_number_is_its_value():
     made = random.Random(5)
     texts = []
     for _ in range(3000):
@@ -136,7 +136,7 @@ def test_the_canonical_form_of_a_number_is_its_value() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_edited_table_is_a_version_and_one_that_was_mostly_replaced_is_not(change: str) -> None:
+def test_an_edited_table_is_a_version_and_one_that_was_mostly_replaced_is_not(change):
     for seed in range(3):
         made = random.Random(f"{change} {seed}")
         table = person_table(made, made.choice([60, 300, 3000]))
@@ -144,13 +144,13 @@ def test_an_edited_table_is_a_version_and_one_that_was_mostly_replaced_is_not(ch
 
 
 @pytest.mark.parametrize("kind", UNRELATED)
-def test_unrelated_tables_are_never_taken_for_versions(kind: str) -> None:
+def test_unrelated_tables_are_never_taken_for_versions(kind):
     for seed in range(3):
         assert not taken_as_one(*unrelated_pair(kind, random.Random(f"{kind} {seed}")))
 
 
 @pytest.mark.parametrize("times", [2, 3])
-def test_a_table_whose_rows_are_all_written_several_times_is_the_same_account(times: int) -> None:
+def test_a_table_whose_rows_are_all_written_several_times_is_the_same_account(times):
     """The attack: a copy appended to itself has no row that occurs once, and would be a fresh budget."""
     table, other = person_table(random.Random(5), 400), person_table(random.Random(6), 400)
     again, others = (Table(pl.concat([t.frame] * times), "made") for t in (table, other))
@@ -160,7 +160,7 @@ def test_a_table_whose_rows_are_all_written_several_times_is_the_same_account(ti
 
 
 @pytest.mark.slow
-def test_a_thousand_near_duplicates_and_a_thousand_unrelated_tables() -> None:
+def test_a_thousand_near_duplicates_and_a_thousand_unrelated_tables():
     """The figures of tests/benchmarks/results/identity.md."""
     wrong = []
     for number in range(1000):
@@ -175,7 +175,7 @@ def test_a_thousand_near_duplicates_and_a_thousand_unrelated_tables() -> None:
     assert wrong == []
 
 
-def test_tables_with_few_rows_that_occur_once_have_no_sketch() -> None:
+def test_tables_with_few_rows_that_occur_once_have_no_sketch():
     made = np.random.default_rng(4)
     yes_no = pl.DataFrame({c: made.choice(["yes", "no"], 5000) for c in "ab"})
     assert identify(Table(yes_no, "made"), KEY).sketches.parts == ()
@@ -183,7 +183,7 @@ def test_tables_with_few_rows_that_occur_once_have_no_sketch() -> None:
     assert identify(Table(numbered, "made"), KEY).sketches.parts == ()  # running numbers tell no tables apart
 
 
-def test_a_sketch_is_read_back_as_it_was_kept_and_a_damaged_one_is_refused() -> None:
+def test_a_sketch_is_read_back_as_it_was_kept_and_a_damaged_one_is_refused():
     kept = identify(person_table(random.Random(9), 500), KEY).sketches
     data = kept.encode()
     again = Sketches.decode(data)
@@ -198,7 +198,7 @@ def test_a_sketch_is_read_back_as_it_was_kept_and_a_damaged_one_is_refused() -> 
             assert 0 <= Sketches.decode(cut).shared(kept) <= 1
 
 
-def test_a_sketch_of_many_rows_finds_a_reordered_reformatted_version() -> None:
+def test_a_sketch_of_many_rows_finds_a_reordered_reformatted_version():
     """Beyond the rows that are all looked at: ranks choose the same rows in both."""
     made = np.random.default_rng(6)
     n = 60_000

@@ -1,7 +1,5 @@
 """Two tables joined on the person: one guarantee, and one account, for all her rows in both."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +74,7 @@ NAMES = st.sampled_from(["a", "b", " a", "", None])
     st.lists(st.tuples(NAMES, st.sampled_from(["Graz", None])), max_size=6),
     st.lists(st.tuples(NAMES, st.sampled_from(["f", "m", None])), max_size=6),
 )
-def test_each_row_has_what_one_row_of_its_person_says(left: Side, right: Side) -> None:
+def test_each_row_has_what_one_row_of_its_person_says(left, right):
     made = joined(visits(left), people(right), "who", "patient")
     assert made.frame.select("who", "city").equals(visits(left).frame)
     chosen: dict[str, str | None] = {}
@@ -89,7 +87,7 @@ def test_each_row_has_what_one_row_of_its_person_says(left: Side, right: Side) -
     assert matched(made) == len(there - {""})
 
 
-def test_each_row_of_a_person_is_chosen_in_the_same_share_of_all_orders_of_the_keys() -> None:
+def test_each_row_of_a_person_is_chosen_in_the_same_share_of_all_orders_of_the_keys():
     right = people([("a", "0"), ("b", "x"), ("a", "1"), ("a", "2")])
     found = [
         joined(visits([("a", None)]), right, "who", "patient", Keys(keys)).column("sex")[0]
@@ -98,7 +96,7 @@ def test_each_row_of_a_person_is_chosen_in_the_same_share_of_all_orders_of_the_k
     assert [found.count(str(row)) for row in range(3)] == [8, 8, 8]
 
 
-def test_a_second_column_of_the_same_name_gets_another_one() -> None:
+def test_a_second_column_of_the_same_name_gets_another_one():
     right = Table(pl.DataFrame({"id": ["a"], "city": ["Wien"], "age": ["3"]}), "more.csv")
     made = joined(visits([("a", "Graz")]), right, "who", "id")
     assert made.frame.row(0) == ("a", "Graz", "Wien", "3")
@@ -113,13 +111,13 @@ def test_a_second_column_of_the_same_name_gets_another_one() -> None:
         ({"patient": ["a"], "sex": ["x"]}, "nobody", "unknown-column"),
     ],
 )
-def test_tables_that_cannot_be_one_are_refused(right: dict[str, list[str]], on: str, code: str) -> None:
+def test_tables_that_cannot_be_one_are_refused(right, on, code):
     with pytest.raises(InputError) as refused:
         joined(visits([("a", "Graz")]), Table(pl.DataFrame(right), "right.csv"), "who", on)
     assert refused.value.code == code
 
 
-def test_a_table_in_parts_is_joined_as_one_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_in_parts_is_joined_as_one_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(regular_rows, "PIECE", 64)
     monkeypatch.setattr(encoding, "CHUNK", 256)
@@ -151,7 +149,7 @@ def moved(left: Side, right: Side, most: int, keys: tuple[Sequence[int], Sequenc
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_emptying_a_person_in_both_tables_empties_at_most_k_rows_and_changes_no_other(most: int) -> None:
+def test_emptying_a_person_in_both_tables_empties_at_most_k_rows_and_changes_no_other(most):
     orders = list(itertools.permutations(range(3)))
     found = [
         moved(list(zip(who, ["Graz"] * 3, strict=True)), list(zip(whom, "fmf", strict=True)), most, keys, person)
@@ -184,20 +182,20 @@ def persons_of(left: Side, right: Side) -> Iterator[tuple[Side, Side]]:
 
 
 @pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_noisy_rows_tell_no_more_of_a_person_than_what_is_charged(most: int, tmp_path: Path) -> None:
+def test_noisy_rows_tell_no_more_of_a_person_than_what_is_charged(most, tmp_path):
     table = joined(visits([("a", "Graz")]), people([("a", "f")]), "who", "patient")
     assert float(prepare_rows(plan_of(most), table, destination(tmp_path / "o.csv")).cost.epsilon) == most
     found = worst(most, persons_of)
     assert 0.9 * most < found <= most + 1e-9  # nothing is wasted
 
 
-def test_a_second_table_that_is_not_cut_to_one_row_of_a_person_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_table_that_is_not_cut_to_one_row_of_a_person_is_caught(monkeypatch):
     monkeypatch.setattr(joining, "kept_rows", lambda ids, *given, **named: np.zeros(sum(map(len, ids)), np.int32))
     with pytest.raises(pl.exceptions.PolarsError):
         joined(visits([("a", "Graz")]), people([("a", "f"), ("a", "m")]), "who", "patient")
 
 
-def test_a_choice_that_looks_at_other_persons_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_that_looks_at_other_persons_is_caught(monkeypatch):
     """Rows that are chosen by how many come before them: another person's values move when she is emptied."""
 
     def by_place(ids: Any, *given: Any, **named: Any) -> Any:
@@ -215,7 +213,7 @@ def test_a_choice_that_looks_at_other_persons_is_caught(monkeypatch: pytest.Monk
 # -- the plan ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_and_a_table_that_join_otherwise_are_refused() -> None:
+def test_a_plan_and_a_table_that_join_otherwise_are_refused():
     left, right = visits([("a", "Graz")]), people([("a", "f")])
     made, plan = joined(left, right, "who", "patient"), plan_of(1)
     without_unit = Plan.from_plain({"epsilon": 1.0, "column": [{"name": "who", **DROP}, CITY, SEX]})
@@ -234,7 +232,7 @@ def test_a_plan_and_a_table_that_join_otherwise_are_refused() -> None:
     assert no_unit.value.code == "join-unit"
 
 
-def test_a_guess_about_the_second_file_is_to_be_confirmed_as_one_of_the_first_is() -> None:
+def test_a_guess_about_the_second_file_is_to_be_confirmed_as_one_of_the_first_is():
     from workbench.data.reading import Reading
     from workbench.sanitize.origin import SECOND, confirm, guesses
 
@@ -287,7 +285,7 @@ def released(folder: Path, name: str, rows: Table, plan: Plan | None = None) -> 
         return release_prepared(prepared(folder, name, rows, plan), book)
 
 
-def test_statistics_of_joined_tables_say_so_and_verify(tmp_path: Path) -> None:
+def test_statistics_of_joined_tables_say_so_and_verify(tmp_path):
     done = released(tmp_path, "s.csv", both())
     assert (done.rows, done.epsilon_charged) == (len(LEFT), 2)
     stated = certificate_of(tmp_path / "s.csv")
@@ -311,13 +309,13 @@ def test_statistics_of_joined_tables_say_so_and_verify(tmp_path: Path) -> None:
         forge(tmp_path / "s.csv", lambda document: document.update(stated))
 
 
-def test_a_row_that_became_a_blank_line_leaves_the_public_number_of_rows_as_it_is(tmp_path: Path) -> None:
+def test_a_row_that_became_a_blank_line_leaves_the_public_number_of_rows_as_it_is(tmp_path):
     emptied = dataclasses.replace(people(RIGHT[:3] + RIGHT[4:]), blank_lines=(3,))
     done = released(tmp_path, "s.csv", joined(first(), emptied, "who", "patient"))
     assert done.document["joined_rows"] == len(RIGHT)
 
 
-def test_a_model_of_joined_tables_says_so_and_verifies(tmp_path: Path) -> None:
+def test_a_model_of_joined_tables_says_so_and_verifies(tmp_path):
     chosen = learner("naive-bayes")
     task = FitTask(
         chosen, chosen.parameters.from_plain({"epsilon": 1.0}), plan_of(2, CITY, SEX), "city", both(), tmp_path / "m"
@@ -359,9 +357,7 @@ def used(folder: Path) -> list[Decimal]:
 
 
 @pytest.mark.parametrize("spent", [first, second, both])
-def test_what_one_of_two_joined_tables_has_spent_the_other_has_spent_too(
-    spent: Callable[[], Table], tmp_path: Path
-) -> None:
+def test_what_one_of_two_joined_tables_has_spent_the_other_has_spent_too(spent, tmp_path):
     apart(tmp_path, 2, 2)
     released(tmp_path, "one.csv", spent())
     with pytest.raises(BudgetRefusedError):
@@ -373,7 +369,7 @@ def test_what_one_of_two_joined_tables_has_spent_the_other_has_spent_too(
         assert left_over(tmp_path) == [spent is second, spent is first, False]
 
 
-def test_a_release_of_each_table_and_of_both_add_up(tmp_path: Path) -> None:
+def test_a_release_of_each_table_and_of_both_add_up(tmp_path):
     apart(tmp_path, 10, 7)
     released(tmp_path, "l.csv", first())
     released(tmp_path, "r.csv", second())
@@ -382,7 +378,7 @@ def test_a_release_of_each_table_and_of_both_add_up(tmp_path: Path) -> None:
     assert used(tmp_path) == [6, 6]
 
 
-def test_the_verdict_before_a_release_is_of_both_accounts_and_joins_nothing(tmp_path: Path) -> None:
+def test_the_verdict_before_a_release_is_of_both_accounts_and_joins_nothing(tmp_path):
     apart(tmp_path, 2, 2)
     released(tmp_path, "r.csv", second())
     with Ledger.open(tmp_path / "l.sqlite") as book:
@@ -392,16 +388,14 @@ def test_the_verdict_before_a_release_is_of_both_accounts_and_joins_nothing(tmp_
 
 
 @pytest.mark.parametrize("known", [first, second])
-def test_that_both_tables_name_the_same_persons_is_no_doubt_about_who_pays(
-    known: Callable[[], Table], tmp_path: Path
-) -> None:
+def test_that_both_tables_name_the_same_persons_is_no_doubt_about_who_pays(known, tmp_path):
     with Ledger.open(tmp_path / "l.sqlite") as book:
         book.set_cap(book.identify(known()), Decimal(4))
     assert released(tmp_path, "b.csv", both()).epsilon_remaining == 2
     assert used(tmp_path) == [2, 2]
 
 
-def test_a_second_table_whose_account_is_not_charged_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_table_whose_account_is_not_charged_is_caught(tmp_path, monkeypatch):
     apart(tmp_path, 2, 2)
     monkeypatch.setattr(LedgerAccounts, "share", lambda self, dataset, *others: dataset)
     released(tmp_path, "both.csv", both())
@@ -414,7 +408,7 @@ def die_and_release(folder: Path, attribute: str) -> None:
 
 
 @pytest.mark.parametrize("attribute", ["reserve", pytest.param("charge", marks=pytest.mark.slow)])
-def test_a_run_that_is_killed_after_its_reservation_leaves_both_tables_charged(tmp_path: Path, attribute: str) -> None:
+def test_a_run_that_is_killed_after_its_reservation_leaves_both_tables_charged(tmp_path, attribute):
     apart(tmp_path, 2, 2)
     assert run_to_exit(die_and_release, tmp_path, attribute) == -9
     assert used(tmp_path) == [2, 2]
@@ -423,7 +417,7 @@ def test_a_run_that_is_killed_after_its_reservation_leaves_both_tables_charged(t
         book.reserve(book.identify(second()), cost, work="statistics", details={"unit": 2})
 
 
-def test_tables_that_a_release_was_made_of_stay_together_and_others_do_not(tmp_path: Path) -> None:
+def test_tables_that_a_release_was_made_of_stay_together_and_others_do_not(tmp_path):
     apart(tmp_path, 2, 2)
     released(tmp_path, "both.csv", both())
     with Ledger.open(tmp_path / "l.sqlite") as book:
@@ -433,7 +427,7 @@ def test_tables_that_a_release_was_made_of_stay_together_and_others_do_not(tmp_p
             assert refused.value.code == "joined-release"
 
 
-def test_an_account_that_was_charged_by_the_row_joins_nothing(tmp_path: Path) -> None:
+def test_an_account_that_was_charged_by_the_row_joins_nothing(tmp_path):
     by_row = Plan.from_plain({"epsilon": 1.0, "invalid": "replace", "column": [{"name": "patient", **DROP}, SEX]})
     apart(tmp_path, 10, 10)
     released(tmp_path, "r.csv", second(), by_row)
@@ -442,7 +436,7 @@ def test_an_account_that_was_charged_by_the_row_joins_nothing(tmp_path: Path) ->
     assert refused.value.code == "units-mixed"
 
 
-def test_after_a_joined_release_nothing_is_charged_by_the_row(tmp_path: Path) -> None:
+def test_after_a_joined_release_nothing_is_charged_by_the_row(tmp_path):
     apart(tmp_path, 10, 10)
     released(tmp_path, "b.csv", both())
     by_row = Plan.from_plain({"epsilon": 1.0, "invalid": "replace", "column": [{"name": "patient", **DROP}, SEX]})
@@ -452,7 +446,7 @@ def test_after_a_joined_release_nothing_is_charged_by_the_row(tmp_path: Path) ->
     assert released(tmp_path, "r.csv", second()).epsilon_charged == 2
 
 
-def test_private_figures_of_joined_rows_are_noted_of_both_tables(tmp_path: Path) -> None:
+def test_private_figures_of_joined_rows_are_noted_of_both_tables(tmp_path):
     with Ledger.open(tmp_path / "l.sqlite") as book:
         assert book.note_figures(book.identify(both()), "curve")
         assert not book.note_figures(book.identify(both()), "curve")
@@ -460,7 +454,7 @@ def test_private_figures_of_joined_rows_are_noted_of_both_tables(tmp_path: Path)
             assert book.figures_shown(book.find(book.identify(rows)).account)
 
 
-def test_a_named_account_takes_a_new_second_table_and_no_known_one(tmp_path: Path) -> None:
+def test_a_named_account_takes_a_new_second_table_and_no_known_one(tmp_path):
     named = dataclasses.replace(plan_of(2), account="clinic")
     released(tmp_path, "b.csv", both(), named)
     assert certificate_of(tmp_path / "b.csv")["account"]["remaining_after"] == "0"

@@ -3,8 +3,6 @@
 ``WORKBENCH_KILL_SEED`` repeats the moments of a run that has failed, as far as the machine is as fast.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import random
@@ -48,7 +46,7 @@ COST = {"sanitize": 60.0, "statistics": 4.0}
 
 
 @pytest.fixture(autouse=True)
-def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def parts(monkeypatch):
     """Let the file have some fifty parts."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
@@ -58,7 +56,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sums(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Counted, Any]]:
+def sums(monkeypatch):
     """Return the exact sums that each release has drawn its noise for, with what has counted them."""
     found: list[tuple[Counted, Any]] = []
 
@@ -86,9 +84,7 @@ def commanded(kind: str, path: Path, folder: Path, address: str) -> int:
 
 @pytest.mark.parametrize("which", ["worker", "scheduler"])
 @pytest.mark.parametrize("kind", ["sanitize", "statistics"])
-def test_a_kill_at_any_moment_publishes_one_draw_that_is_charged_or_none(
-    tmp_path: Path, kind: str, which: str, sums: list[tuple[Counted, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kill_at_any_moment_publishes_one_draw_that_is_charged_or_none(tmp_path, kind, which, sums, capsys):
     seed = int(os.environ.get("WORKBENCH_KILL_SEED") or secrets.randbits(32))
     moments, ends = random.Random(seed), Counter[str]()
     path, frame = source(kind, tmp_path)

@@ -1,12 +1,9 @@
 """Every kind of central release passes the same tests: a small case of each."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -68,7 +65,7 @@ class TestGaussianMeans(KindConformance):
         mean = Statistic(statistic="mean", column="x", by=("g",))
         return statistics_case(mean, Statistic(statistic="sum", column="x"), delta="0.05")
 
-    def test_several_rows_of_a_person_multiply_the_charge(self) -> None:  # type: ignore[override]
+    def test_several_rows_of_a_person_multiply_the_charge(self):  # type: ignore[override]
         """δ does not multiply; see the tests of synthetic releases."""
 
 
@@ -98,7 +95,7 @@ class TestGaussianTablesAndLines(KindConformance):
         line = Statistic(statistic="regression", column="z", on=cls.on, by=("g",))
         return statistics_case(margins, line, delta=cls.delta, plan=plan, table=table)
 
-    def test_several_rows_of_a_person_multiply_the_charge(self, tmp_path: Path) -> None:
+    def test_several_rows_of_a_person_multiply_the_charge(self, tmp_path):
         """δ does not multiply; see the tests of synthetic releases."""
         if self.delta == "0":
             super().test_several_rows_of_a_person_multiply_the_charge(tmp_path)
@@ -115,7 +112,7 @@ class Synthetic(KindConformance):
     method = ""
 
     @pytest.fixture(autouse=True)
-    def quick_fits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quick_fits(self, monkeypatch):
         """Fits are post-processing of answers: a few rounds serve."""
         for place in (mst, synthesis):
             monkeypatch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
@@ -131,7 +128,7 @@ class Synthetic(KindConformance):
             cells = pl.read_csv(io.BytesIO(data)).select(cell=pl.concat_str("u", "v", "w"))["cell"]
             return [float((cells == a + b + c).sum()) for a in "ab" for b in "ab" for c in "ab"]
 
-        return Case(plan, table, synthesis_work(plan, Decimal(1), 4, "csv", chosen), numbers)
+        return Case(plan, table, synthesis_work(plan, chosen, Decimal(1), Decimal(0), 4, "csv"), numbers)
 
 
 class TestMarginals(Synthetic):
@@ -201,7 +198,7 @@ class TestNoisyRows(KindConformance):
 
 class TestToyKind(KindConformance):
     @pytest.fixture(autouse=True)
-    def registered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def registered(self, monkeypatch):
         monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, toy_kind.TOY))
 
     @classmethod
@@ -226,12 +223,12 @@ class Understated(TestCountsAndHistograms):
         return case.of(dataclasses.replace(case.work, ask=asked, files=lambda answers, cancel: Made(b"", answers)))
 
 
-def test_a_sensitivity_that_is_too_small_is_found() -> None:
+def test_a_sensitivity_that_is_too_small_is_found():
     with pytest.raises(AssertionError):
         Understated().test_emptying_a_row_moves_no_question_farther_than_its_sensitivity()
 
 
-def test_every_kind_has_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_has_a_case(monkeypatch):
     monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, toy_kind.TOY))
     cases = [cls for cls in globals().values() if isinstance(cls, type) and cls.__name__.startswith("Test")]
     assert {cls.case().work.kind for cls in cases} == {kind.name for kind in kinds.KINDS}

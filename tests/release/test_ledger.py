@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import json
 import sqlite3
 from decimal import Decimal
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -28,7 +25,7 @@ A, B, C = "a" * 32, "b" * 32, "c" * 32
 # -- amounts ----------------------------------------------------------------------------------------------------------
 
 
-def test_ten_tenths_fit_a_cap_of_one_and_the_eleventh_is_refused(ledger: Ledger) -> None:
+def test_ten_tenths_fit_a_cap_of_one_and_the_eleventh_is_refused(ledger):
     ledger.set_cap(A, Decimal(1))
     for _ in range(10):
         charge(ledger, "0.1")
@@ -40,7 +37,7 @@ def test_ten_tenths_fit_a_cap_of_one_and_the_eleventh_is_refused(ledger: Ledger)
     assert ledger.account(A).spent[0] == 1
 
 
-def test_amounts_far_apart_in_size_are_still_added_exactly(ledger: Ledger) -> None:
+def test_amounts_far_apart_in_size_are_still_added_exactly(ledger):
     ledger.set_cap(A, Decimal("1000000"), Decimal("0.00001"))
     charge(ledger, "999999.9999999999", "0.00001")
     with pytest.raises(BudgetRefusedError):  # 1e-40 is lost beside 1e-5 in 28 digits
@@ -51,7 +48,7 @@ def test_amounts_far_apart_in_size_are_still_added_exactly(ledger: Ledger) -> No
     assert ledger.account(A).remaining == 0
 
 
-def test_a_refused_charge_is_recorded_with_both_numbers(ledger: Ledger) -> None:
+def test_a_refused_charge_is_recorded_with_both_numbers(ledger):
     ledger.set_cap(A, Decimal("2.5"))
     charge(ledger, "1")
     with pytest.raises(BudgetRefusedError) as refused:
@@ -68,7 +65,7 @@ def test_a_refused_charge_is_recorded_with_both_numbers(ledger: Ledger) -> None:
     assert ledger.account(A).remaining == Decimal("1.5")
 
 
-def test_a_refusal_for_delta_alone_names_delta_alone(ledger: Ledger) -> None:
+def test_a_refusal_for_delta_alone_names_delta_alone(ledger):
     ledger.set_cap(A, Decimal(5), Decimal("1e-6"))
     with pytest.raises(
         BudgetRefusedError, match=r"^this release needs delta = 1e-05 of which 1e-06 remain \("
@@ -81,7 +78,7 @@ def test_a_refusal_for_delta_alone_names_delta_alone(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [("-1", "0"), ("1", "-1e-9"), ("NaN", "0"), ("1", "NaN"), ("Infinity", "0"), ("1", "2")]
 )
-def test_what_is_no_privacy_loss_is_never_booked(ledger: Ledger, epsilon: str, delta: str) -> None:
+def test_what_is_no_privacy_loss_is_never_booked(ledger, epsilon, delta):
     kept = ledger.reserve(A, loss_of("1", "0.1"), work="test")
     for book in (
         lambda: ledger.reserve(A, loss_of(epsilon, delta), work="test"),
@@ -96,7 +93,7 @@ def test_what_is_no_privacy_loss_is_never_booked(ledger: Ledger, epsilon: str, d
 # -- caps -------------------------------------------------------------------------------------------------------------
 
 
-def test_the_first_release_sets_the_cap_so_that_a_second_one_is_refused(ledger: Ledger) -> None:
+def test_the_first_release_sets_the_cap_so_that_a_second_one_is_refused(ledger):
     assert ledger.account(A).cap is None
     charge(ledger, "3")
     assert ledger.account(A).cap == (3, None)
@@ -105,7 +102,7 @@ def test_the_first_release_sets_the_cap_so_that_a_second_one_is_refused(ledger: 
     assert ledger.account(B).cap is None
 
 
-def test_a_first_release_that_came_to_nothing_sets_no_cap(ledger: Ledger) -> None:
+def test_a_first_release_that_came_to_nothing_sets_no_cap(ledger):
     for _ in range(2):
         ledger.void(ledger.reserve(A, loss_of("1", "1e-6"), work="test"), "cancelled")
     charge(ledger, "3")
@@ -114,20 +111,20 @@ def test_a_first_release_that_came_to_nothing_sets_no_cap(ledger: Ledger) -> Non
         charge(ledger, "0.1")
 
 
-def test_a_cap_of_the_steward_outlives_releases_that_came_to_nothing(ledger: Ledger) -> None:
+def test_a_cap_of_the_steward_outlives_releases_that_came_to_nothing(ledger):
     ledger.set_cap(A, Decimal(2))
     ledger.void(ledger.reserve(A, loss_of("1", "1e-6"), work="test"), "cancelled")
     with pytest.raises(BudgetRefusedError):
         charge(ledger, "3")
 
 
-def test_while_a_first_release_may_still_stand_its_cap_does(ledger: Ledger) -> None:
+def test_while_a_first_release_may_still_stand_its_cap_does(ledger):
     ledger.reserve(A, loss_of("1"), work="test")
     with pytest.raises(BudgetRefusedError):
         charge(ledger, "3")
 
 
-def test_a_raised_cap_is_recorded_for_good(ledger: Ledger) -> None:
+def test_a_raised_cap_is_recorded_for_good(ledger):
     charge(ledger, "3")
     ledger.set_cap(A, Decimal(6))
     charge(ledger, "3")
@@ -137,7 +134,7 @@ def test_a_raised_cap_is_recorded_for_good(ledger: Ledger) -> None:
     ]
 
 
-def test_a_cap_below_what_is_spent_refuses_everything(ledger: Ledger) -> None:
+def test_a_cap_below_what_is_spent_refuses_everything(ledger):
     charge(ledger, "3")
     ledger.set_cap(A, Decimal(1))
     with pytest.raises(BudgetRefusedError, match="only 0 remain"):
@@ -145,7 +142,7 @@ def test_a_cap_below_what_is_spent_refuses_everything(ledger: Ledger) -> None:
     assert ledger.account(A).remaining == -2
 
 
-def test_delta_has_a_cap_of_its_own(ledger: Ledger) -> None:
+def test_delta_has_a_cap_of_its_own(ledger):
     ledger.set_cap(A, Decimal(100))
     charge(ledger, "1")
     assert ledger.account(A).cap == (100, None)
@@ -161,7 +158,7 @@ def test_delta_has_a_cap_of_its_own(ledger: Ledger) -> None:
     assert ledger.set_cap(A, Decimal(200)).cap == (200, Decimal("3e-5"))
 
 
-def test_a_cap_of_no_delta_refuses_the_first_delta(ledger: Ledger) -> None:
+def test_a_cap_of_no_delta_refuses_the_first_delta(ledger):
     ledger.set_cap(A, Decimal(100), Decimal(0))
     with pytest.raises(BudgetRefusedError, match="needs delta"):
         charge(ledger, "1", "1e-12")
@@ -170,7 +167,7 @@ def test_a_cap_of_no_delta_refuses_the_first_delta(ledger: Ledger) -> None:
 # -- statuses ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_void_release_costs_nothing_and_a_reserved_one_everything(ledger: Ledger) -> None:
+def test_a_void_release_costs_nothing_and_a_reserved_one_everything(ledger):
     ledger.set_cap(A, Decimal(2))
     first = ledger.reserve(A, loss_of("2"), work="test")
     with pytest.raises(BudgetRefusedError):
@@ -180,7 +177,7 @@ def test_a_void_release_costs_nothing_and_a_reserved_one_everything(ledger: Ledg
     assert [r.status for r in ledger.releases()] == ["void", "refused", "charged"]
 
 
-def test_a_settled_release_costs_what_it_settled_for_and_never_more(ledger: Ledger) -> None:
+def test_a_settled_release_costs_what_it_settled_for_and_never_more(ledger):
     ledger.set_cap(A, Decimal(10), Decimal("1e-5"))
     release_id = ledger.reserve(A, loss_of("4", "1e-5"), work="test")
     for epsilon, delta in (("5", "0"), ("4", "2e-5")):
@@ -191,7 +188,7 @@ def test_a_settled_release_costs_what_it_settled_for_and_never_more(ledger: Ledg
 
 
 @pytest.mark.parametrize("end", ["charge", "void", "settle"])
-def test_a_release_ends_once(ledger: Ledger, end: str) -> None:
+def test_a_release_ends_once(ledger, end):
     release_id = ledger.reserve(A, loss_of("1"), work="test")
     ends = {
         "charge": lambda: ledger.charge(release_id),
@@ -206,7 +203,7 @@ def test_a_release_ends_once(ledger: Ledger, end: str) -> None:
     assert ledger.account(A).used == before
 
 
-def test_an_unknown_release_cannot_end(ledger: Ledger) -> None:
+def test_an_unknown_release_cannot_end(ledger):
     with pytest.raises(InputError, match="is unknown, not reserved"):
         ledger.charge("0" * 16)
 
@@ -214,7 +211,7 @@ def test_an_unknown_release_cannot_end(ledger: Ledger) -> None:
 # -- versions ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_newer_version_shares_the_account_of_the_older(ledger: Ledger) -> None:
+def test_a_newer_version_shares_the_account_of_the_older(ledger):
     ledger.set_cap(A, Decimal(3))
     charge(ledger, "1")
     assert ledger.link_version(B, A) == A
@@ -228,7 +225,7 @@ def test_a_newer_version_shares_the_account_of_the_older(ledger: Ledger) -> None
     assert ledger.set_cap(C, Decimal(4)).dataset == A
 
 
-def test_versions_cannot_lose_an_account_or_run_in_circles(ledger: Ledger) -> None:
+def test_versions_cannot_lose_an_account_or_run_in_circles(ledger):
     with pytest.raises(InputError, match="not in the ledger"):
         ledger.link_version(B, A)
     charge(ledger, "1")
@@ -238,7 +235,7 @@ def test_versions_cannot_lose_an_account_or_run_in_circles(ledger: Ledger) -> No
     assert [ledger.account_of(d) for d in (A, B, C)] == [A, B, A]
 
 
-def test_two_accounts_that_become_one_have_the_sum_of_both_and_the_lower_cap(ledger: Ledger) -> None:
+def test_two_accounts_that_become_one_have_the_sum_of_both_and_the_lower_cap(ledger):
     ledger.set_cap(A, Decimal(5), Decimal("1e-5"))
     charge(ledger, "1", "1e-6")
     ledger.set_cap(B, Decimal(4))
@@ -256,7 +253,7 @@ def test_two_accounts_that_become_one_have_the_sum_of_both_and_the_lower_cap(led
 # -- several processes ------------------------------------------------------------------------------------------------
 
 
-def test_processes_that_reserve_at_once_never_exceed_the_cap(path: Path) -> None:
+def test_processes_that_reserve_at_once_never_exceed_the_cap(path):
     with Ledger.open(path) as ledger:
         ledger.set_cap(A, Decimal("1.95"))
     race(reserve_many, path, A, "0.1", 20, hands=3)
@@ -267,7 +264,7 @@ def test_processes_that_reserve_at_once_never_exceed_the_cap(path: Path) -> None
         assert ledger.verify() == []
 
 
-def test_two_first_releases_at_once_set_one_cap(path: Path) -> None:
+def test_two_first_releases_at_once_set_one_cap(path):
     race(reserve_many, path, A, "1", 1, hands=3)
     with Ledger.open(path) as ledger:
         assert ledger.account(A).used[0] == 1
@@ -275,7 +272,7 @@ def test_two_first_releases_at_once_set_one_cap(path: Path) -> None:
         assert ledger.verify() == []
 
 
-def test_a_thousand_entries_are_still_reserved_quickly(ledger: Ledger) -> None:
+def test_a_thousand_entries_are_still_reserved_quickly(ledger):
     ledger.set_cap(A, Decimal(1000))
     for number in range(500):
         with ledger._transaction():
@@ -311,7 +308,7 @@ def many(ledger: Ledger, epsilon: str, count: int) -> int:
     return count
 
 
-def test_many_small_releases_fit_a_cap_that_their_sum_is_above(ledger: Ledger) -> None:
+def test_many_small_releases_fit_a_cap_that_their_sum_is_above(ledger):
     filtered(ledger, delta="1e-2")
     assert many(ledger, "0.2", 60) > 33 > 1.3 * 5 / 0.2
     account = ledger.account(TABLE_A)
@@ -322,7 +319,7 @@ def test_many_small_releases_fit_a_cap_that_their_sum_is_above(ledger: Ledger) -
     assert ledger.verify() == []
 
 
-def test_few_releases_cost_their_sum_and_never_more(ledger: Ledger) -> None:
+def test_few_releases_cost_their_sum_and_never_more(ledger):
     filtered(ledger)
     release = ledger.reserve(TABLE_A, loss_of("0.5"), work="test")
     assert ledger.account(TABLE_A).used[0] == Decimal("0.5")
@@ -331,7 +328,7 @@ def test_few_releases_cost_their_sum_and_never_more(ledger: Ledger) -> None:
     assert ledger.account(TABLE_A).used[0] == 0
 
 
-def test_what_remains_always_fits(ledger: Ledger) -> None:
+def test_what_remains_always_fits(ledger):
     filtered(ledger)
     many(ledger, "0.25", 22)
     left = ledger.account(TABLE_A).remaining
@@ -340,14 +337,14 @@ def test_what_remains_always_fits(ledger: Ledger) -> None:
     assert ledger.account(TABLE_A).used[0] <= 5
 
 
-def test_delta_beyond_what_the_filter_leaves_is_refused(ledger: Ledger) -> None:
+def test_delta_beyond_what_the_filter_leaves_is_refused(ledger):
     filtered(ledger)
     ledger.reserve(TABLE_A, loss_of("0.1", "5e-6"), work="test")
     with pytest.raises(BudgetRefusedError, match="delta"):
         ledger.reserve(TABLE_A, loss_of("0.1", "1e-9"), work="test")
 
 
-def test_a_training_run_counts_by_its_divergence_and_not_by_its_epsilon(ledger: Ledger) -> None:
+def test_a_training_run_counts_by_its_divergence_and_not_by_its_epsilon(ledger):
     filtered(ledger, "5", "1e-3")
     run = PoissonGaussian(0.002, 1.0, 5000)
     for _ in range(5):
@@ -355,7 +352,7 @@ def test_a_training_run_counts_by_its_divergence_and_not_by_its_epsilon(ledger: 
     assert ledger.account(TABLE_A).used[0] < 5
 
 
-def test_the_order_is_the_first_one_whatever_the_cap_becomes(ledger: Ledger) -> None:
+def test_the_order_is_the_first_one_whatever_the_cap_becomes(ledger):
     filtered(ledger)
     first = ledger.account(TABLE_A).count.filter
     ledger.count_by(TABLE_A, SUM)
@@ -365,7 +362,7 @@ def test_the_order_is_the_first_one_whatever_the_cap_becomes(ledger: Ledger) -> 
     assert ledger.account(TABLE_A).count.filter == first
 
 
-def test_the_choice_needs_caps_and_is_an_entry(ledger: Ledger) -> None:
+def test_the_choice_needs_caps_and_is_an_entry(ledger):
     with pytest.raises(ParameterError, match="no cap"):
         ledger.count_by(TABLE_A, FILTER)
     ledger.set_cap(TABLE_A, Decimal(5))
@@ -378,7 +375,7 @@ def test_the_choice_needs_caps_and_is_an_entry(ledger: Ledger) -> None:
     assert [e.body["method"] for e in ledger.entries("count")] == [FILTER]
 
 
-def test_an_event_is_stored_only_where_it_explains_the_whole_cost() -> None:
+def test_an_event_is_stored_only_where_it_explains_the_whole_cost():
     parts = Composed(tuple(PureDp(Decimal("0.1"), f"query {n}") for n in range(10)))
     whole = Cost(Decimal(1), Decimal(0), parts)
     body = event_body(whole)
@@ -392,7 +389,7 @@ def test_an_event_is_stored_only_where_it_explains_the_whole_cost() -> None:
     assert event_of_release("charged", (Decimal(1), Decimal(0)), {"event": "?"}) == PureDp(Decimal(1))
 
 
-def test_a_later_certificate_names_the_count_and_verifies(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_later_certificate_names_the_count_and_verifies(tmp_path, ledger):
     table = table_of(60)
     plan = plan_of(0.5, account="people")
     account = ledger.enter_for_release(table, "people")
@@ -408,7 +405,7 @@ def test_a_later_certificate_names_the_count_and_verifies(tmp_path: Path, ledger
     assert verify_release(tmp_path / "out2.csv") == []
 
 
-def test_tables_about_the_same_people_share_one_account(ledger: Ledger) -> None:
+def test_tables_about_the_same_people_share_one_account(ledger):
     ledger.reserve(TABLE_A, loss_of("1"), work="test")
     ledger.reserve(TABLE_B, loss_of("0.5"), work="test")
     assert ledger.link_version(TABLE_B, TABLE_A, GROUP) == TABLE_A
@@ -418,7 +415,7 @@ def test_tables_about_the_same_people_share_one_account(ledger: Ledger) -> None:
         ledger.reserve(TABLE_B, loss_of("0.1"), work="test")
 
 
-def test_a_backup_is_whole_and_readable(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_backup_is_whole_and_readable(tmp_path, ledger):
     ledger.reserve(TABLE_A, loss_of("1"), work="test")
     copy = ledger.back_up(tmp_path / "copy.sqlite")
     with Ledger.open(copy) as other:
@@ -430,7 +427,7 @@ def test_a_backup_is_whole_and_readable(tmp_path: Path, ledger: Ledger) -> None:
         ledger.back_up(copy)
 
 
-def test_a_moved_ledger_charges_at_its_new_place_alone(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_moved_ledger_charges_at_its_new_place_alone(tmp_path, ledger):
     ledger.set_cap(TABLE_A, Decimal(2))
     ledger.reserve(TABLE_A, loss_of("1"), work="test")
     target = ledger.move(tmp_path / "new.sqlite")
@@ -445,7 +442,7 @@ def test_a_moved_ledger_charges_at_its_new_place_alone(tmp_path: Path, ledger: L
     assert ledger.account(TABLE_A).used[0] == 1
 
 
-def test_a_move_that_fails_leaves_the_ledger_in_use(tmp_path: Path, ledger: Ledger, monkeypatch) -> None:
+def test_a_move_that_fails_leaves_the_ledger_in_use(tmp_path, ledger, monkeypatch):
     ledger.set_cap(TABLE_A, Decimal(2))
     monkeypatch.setattr(Ledger, "back_up", lambda self, target: (_ for _ in ()).throw(sqlite3.OperationalError("full")))
     with pytest.raises(sqlite3.OperationalError):
@@ -466,7 +463,7 @@ def told(book: Ledger) -> list[tuple[str, str, str]]:
     return [(f.time, f.dataset, f.study) for f in book.figures()]
 
 
-def test_the_notes_of_versions_stand_with_their_account(tmp_path: Path) -> None:
+def test_the_notes_of_versions_stand_with_their_account(tmp_path):
     with Ledger.open(tmp_path / "book.sqlite") as book:
         assert book.figures() == []
         account = book.enter(book.identify(table(0)))
@@ -481,7 +478,7 @@ def test_the_notes_of_versions_stand_with_their_account(tmp_path: Path) -> None:
         assert own[0].time == min(e.time for e in book.entries(FIGURES))
 
 
-def test_a_kind_of_a_later_version_is_listed_by_its_own_name(tmp_path: Path) -> None:
+def test_a_kind_of_a_later_version_is_listed_by_its_own_name(tmp_path):
     with Ledger.open(tmp_path / "book.sqlite") as book:
         account = book.enter(book.identify(table(0)))
         for body in ({"study": "telepathy"}, {}):
@@ -492,7 +489,7 @@ def test_a_kind_of_a_later_version_is_listed_by_its_own_name(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_merge_keeps_every_note_with_its_own_time(tmp_path: Path, again: bool) -> None:
+def test_a_merge_keeps_every_note_with_its_own_time(tmp_path, again):
     one, two, three = (tmp_path / f"{name}.sqlite" for name in ("one", "two", "three"))
     with Ledger.open(two) as other:
         other.note_figures(other.identify(table(0)), "grid")
@@ -517,7 +514,7 @@ def test_a_merge_keeps_every_note_with_its_own_time(tmp_path: Path, again: bool)
         assert last.verify() == []
 
 
-def test_one_function_notes_it_and_says_so_once(tmp_path: Path) -> None:
+def test_one_function_notes_it_and_says_so_once(tmp_path):
     events: list[Event] = []
     for study in ("curve", "curve", "why"):
         note_study(table(0), study, tmp_path / "book.sqlite", events.append)
@@ -529,7 +526,7 @@ def test_one_function_notes_it_and_says_so_once(tmp_path: Path) -> None:
         assert user_data() in usual.path.parents
 
 
-def test_a_generalised_table_is_noted_once_for_each_certificate_and_goes_along_in_a_merge(tmp_path: Path) -> None:
+def test_a_generalised_table_is_noted_once_for_each_certificate_and_goes_along_in_a_merge(tmp_path):
     table = Table(pl.DataFrame({"a": [str(i) for i in range(40)]}), "t.csv")
     one, other = "1" * 64, "2" * 64
     with Ledger.open(tmp_path / "a.sqlite") as first, Ledger.open(tmp_path / "b.sqlite") as second:

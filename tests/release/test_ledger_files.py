@@ -1,7 +1,5 @@
 """Ledgers that are locked, read-only, no ledgers at all, damaged or tampered with."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random
@@ -47,7 +45,7 @@ def refusal_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
-def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
+def test_a_locked_ledger_is_one_sentence(path, monkeypatch, lock):
     Ledger.open(path).close()
     monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
     holder = sqlite3.connect(path, isolation_level=None)
@@ -60,9 +58,7 @@ def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyP
         holder.close()
 
 
-def test_a_ledger_that_is_locked_while_it_is_open_is_one_sentence_too(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_is_locked_while_it_is_open_is_one_sentence_too(path, monkeypatch):
     monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
     with Ledger.open(path) as ledger:
         release_id = charge(ledger, "1")
@@ -85,7 +81,7 @@ def test_a_ledger_that_is_locked_while_it_is_open_is_one_sentence_too(
         assert ledger.verify() == []
 
 
-def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path):
     folder = tmp_path / "fixed"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)], capture_output=True)
@@ -100,7 +96,7 @@ def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
         subprocess.run(["umount", str(folder)], check=True, capture_output=True)
 
 
-def test_a_ledger_whose_writes_are_refused_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_whose_writes_are_refused_is_one_sentence(path, monkeypatch):
     Ledger.open(path).close()
 
     def refuse(*_: object) -> int:
@@ -110,7 +106,7 @@ def test_a_ledger_whose_writes_are_refused_is_one_sentence(path: Path, monkeypat
     assert "Permission denied" in refusal_of(path)
 
 
-def test_what_is_no_ledger_is_one_sentence_and_stays_as_it_was(tmp_path: Path) -> None:
+def test_what_is_no_ledger_is_one_sentence_and_stays_as_it_was(tmp_path):
     text = tmp_path / "table.csv"
     text.write_text("age,city\n" + "31,Graz\n" * 500)
     before = text.read_bytes()
@@ -121,7 +117,7 @@ def test_what_is_no_ledger_is_one_sentence_and_stays_as_it_was(tmp_path: Path) -
     assert "Not a directory" in refusal_of(text / "ledger.sqlite") or "File exists" in refusal_of(text / "l.sqlite")
 
 
-def test_no_name_makes_a_ledger_that_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_name_makes_a_ledger_that_forgets(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in (":memory:", "file::memory:"):
         with Ledger.open(Path(name)) as ledger:
@@ -134,7 +130,7 @@ def test_no_name_makes_a_ledger_that_forgets(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.fixture
-def told(path: Path) -> Path:
+def told(path):
     """A ledger of six entries: cap, reserve, charge, cap, reserve, charge."""
     with Ledger.open(path) as ledger:
         charge(ledger, "1")
@@ -169,9 +165,7 @@ def told(path: Path) -> Path:
         ("DROP TABLE meta", "no such table: meta"),
     ],
 )
-def test_a_changed_or_missing_entry_is_named_and_nothing_more_is_released(
-    told: Path, statement: str, names: str
-) -> None:
+def test_a_changed_or_missing_entry_is_named_and_nothing_more_is_released(told, statement, names):
     tamper(told, statement)
     with Ledger.open(told) as ledger:
         assert any(names in problem for problem in ledger.verify()), ledger.verify()
@@ -181,7 +175,7 @@ def test_a_changed_or_missing_entry_is_named_and_nothing_more_is_released(
         assert names in str(refused.value)
 
 
-def test_a_new_entry_does_not_cover_up_that_others_are_gone(told: Path) -> None:
+def test_a_new_entry_does_not_cover_up_that_others_are_gone(told):
     with Ledger.open(told) as ledger:
         waiting = ledger.reserve(A, loss_of("1"), work="test")
         charge(ledger, "1")
@@ -198,7 +192,7 @@ def test_a_new_entry_does_not_cover_up_that_others_are_gone(told: Path) -> None:
 
 
 @pytest.mark.parametrize(("dataset", "work"), [("a table", "test"), (A, "x" * 1001)])
-def test_what_would_make_a_ledger_unreadable_is_not_written(told: Path, dataset: str, work: str) -> None:
+def test_what_would_make_a_ledger_unreadable_is_not_written(told, dataset, work):
     for entries_known in (False, True):
         with Ledger.open(told) as ledger:
             if entries_known:
@@ -209,7 +203,7 @@ def test_what_would_make_a_ledger_unreadable_is_not_written(told: Path, dataset:
             assert ledger.verify() == []
 
 
-def test_a_chain_that_was_rewritten_from_one_entry_on_does_not_pass(told: Path) -> None:
+def test_a_chain_that_was_rewritten_from_one_entry_on_does_not_pass(told):
     """Whoever recomputes the hashes of what she changed must also know the remembered head."""
     with Ledger.open(told) as ledger:
         changed = list(ledger.entries())[-1]
@@ -219,7 +213,7 @@ def test_a_chain_that_was_rewritten_from_one_entry_on_does_not_pass(told: Path) 
         assert ledger.verify() == ["entries are missing after entry 6"]
 
 
-def test_a_cycle_of_versions_made_by_hand_ends_and_is_found(told: Path) -> None:
+def test_a_cycle_of_versions_made_by_hand_ends_and_is_found(told):
     with Ledger.open(told) as ledger:
         ledger.link_version(B, A)
     tamper(told, f"""UPDATE entry SET dataset = '{A}', body = '{{"of": "{A}"}}' WHERE seq = 7""")
@@ -229,7 +223,7 @@ def test_a_cycle_of_versions_made_by_hand_ends_and_is_found(told: Path) -> None:
             charge(ledger, "0.1")
 
 
-def test_a_file_with_a_damaged_page_does_not_verify(told: Path) -> None:
+def test_a_file_with_a_damaged_page_does_not_verify(told):
     with Ledger.open(told) as ledger:
         ledger.set_cap(A, Decimal(10))
         for _ in range(60):
@@ -267,7 +261,7 @@ def foreign(path: Path, statement: str) -> bytes:
         "PRAGMA application_id = 252006674",
     ],
 )
-def test_the_database_of_another_program_is_refused_without_a_changed_byte(tmp_path: Path, statement: str) -> None:
+def test_the_database_of_another_program_is_refused_without_a_changed_byte(tmp_path, statement):
     path = tmp_path / "places.sqlite"
     before = foreign(path, statement)
     names = {p.name for p in tmp_path.iterdir()}
@@ -278,7 +272,7 @@ def test_the_database_of_another_program_is_refused_without_a_changed_byte(tmp_p
     assert {p.name for p in tmp_path.iterdir()} == names
 
 
-def test_reading_a_ledger_changes_nothing_on_the_disk(told: Path) -> None:
+def test_reading_a_ledger_changes_nothing_on_the_disk(told):
     folder, before = told.parent, told.read_bytes()
     names = {p.name for p in folder.iterdir()}
     told.chmod(0o400)
@@ -293,7 +287,7 @@ def test_reading_a_ledger_changes_nothing_on_the_disk(told: Path) -> None:
     assert {p.name for p in folder.iterdir()} == names
 
 
-def test_a_ledger_whose_writer_was_killed_is_read_as_it_was_before(told: Path, tmp_path: Path) -> None:
+def test_a_ledger_whose_writer_was_killed_is_read_as_it_was_before(told, tmp_path):
     """A hot journal: what it holds must be taken back, which reading alone does in a copy."""
     with Ledger.open(told) as ledger:
         ledger._db.execute("PRAGMA cache_spill = ON")
@@ -314,7 +308,7 @@ def test_a_ledger_whose_writer_was_killed_is_read_as_it_was_before(told: Path, t
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps rights otherwise")
-def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path):
     path = tmp_path / "deep" / "er" / "ledger.sqlite"
     Ledger.open(path).close()
     assert path.parent.stat().st_mode & 0o777 == path.parent.parent.stat().st_mode & 0o777 == 0o700
@@ -324,7 +318,7 @@ def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path: Path) -> No
     assert {file.stat().st_mode & 0o777 for file in (path, key_path(path))} == {0o600}
 
 
-def test_a_damaged_ledger_is_one_sentence_whatever_is_damaged(told: Path, tmp_path: Path) -> None:
+def test_a_damaged_ledger_is_one_sentence_whatever_is_damaged(told, tmp_path):
     """Bits flipped and ends cut off at random: every answer is a sentence, and no charge passes for another."""
     whole, made = told.read_bytes(), random.Random(11)
     path = tmp_path / "damaged.sqlite"
@@ -360,7 +354,7 @@ def answer(opening: Callable[[Path], Ledger], path: Path) -> int:
 
 
 @pytest.fixture
-def seven(path: Path) -> Path:
+def seven(path):
     """A ledger of seven entries: a cap, and three charges."""
     with Ledger.open(path) as book:
         book.set_cap(A, Decimal(100))
@@ -369,7 +363,7 @@ def seven(path: Path) -> Path:
     return path
 
 
-def test_a_charge_hashes_the_new_entries_alone(seven: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_charge_hashes_the_new_entries_alone(seven, monkeypatch):
     hashed: list[int] = []
     real = chain.entry_hash
     monkeypatch.setattr(chain, "entry_hash", lambda entry: hashed.append(entry.seq) or real(entry))
@@ -395,9 +389,7 @@ def test_a_charge_hashes_the_new_entries_alone(seven: Path, monkeypatch: pytest.
         ("UPDATE meta SET value = 'f' WHERE key = 'start'", "malformed start"),
     ],
 )
-def test_what_another_program_changes_in_an_open_ledger_stops_the_next_charge(
-    seven: Path, statement: str, told: str
-) -> None:
+def test_what_another_program_changes_in_an_open_ledger_stops_the_next_charge(seven, statement, told):
     with Ledger.open(seven) as book:
         charge(book, "1")
         with sqlite3.connect(seven) as other:
@@ -408,7 +400,7 @@ def test_what_another_program_changes_in_an_open_ledger_stops_the_next_charge(
         assert told in " ".join(book.verify())
 
 
-def test_a_byte_changed_on_the_disk_under_an_open_ledger_is_noticed(seven: Path) -> None:
+def test_a_byte_changed_on_the_disk_under_an_open_ledger_is_noticed(seven):
     with Ledger.open(seven) as book:
         release_id = charge(book, "1")
         written = seven.read_bytes()
@@ -420,7 +412,7 @@ def test_a_byte_changed_on_the_disk_under_an_open_ledger_is_noticed(seven: Path)
             book.reserve(A, loss_of("1"), work="test")
 
 
-def test_nothing_is_charged_to_a_file_that_was_replaced_while_open(seven: Path, tmp_path: Path) -> None:
+def test_nothing_is_charged_to_a_file_that_was_replaced_while_open(seven, tmp_path):
     with Ledger.open(seven) as book:
         charge(book, "1")
         copy = tmp_path / "copy.sqlite"
@@ -445,7 +437,7 @@ def fail(book: Ledger) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), ACTS), max_size=14))
-def test_two_open_ledgers_know_what_a_fresh_one_reads(acts: list[tuple[int, str]]) -> None:
+def test_two_open_ledgers_know_what_a_fresh_one_reads(acts):
     with tempfile.TemporaryDirectory(dir=FAST) as folder:
         path = Path(folder) / "ledger.sqlite"
         books = [Ledger.open(path), Ledger.open(path)]

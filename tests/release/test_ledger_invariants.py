@@ -1,7 +1,5 @@
 """Whatever is done in whatever order, what is spent is the sum of the releases that count, and never above the cap."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -248,28 +246,26 @@ def check_interleaving(acts: list[tuple[str, str]]) -> None:
 
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(ACTS)
-def test_whatever_happens_the_count_is_never_below_the_truth(acts: list[tuple[str, str]]) -> None:
+def test_whatever_happens_the_count_is_never_below_the_truth(acts):
     check_interleaving(acts)
 
 
 @pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(ACTS)
-def test_the_count_in_hundreds_of_interleavings(acts: list[tuple[str, str]]) -> None:
+def test_the_count_in_hundreds_of_interleavings(acts):
     check_interleaving(acts)
 
 
 @pytest.mark.slow
 class TestLedgerTwoThousand(LedgerMachine.TestCase):
-    """The machine of the invariants, 2,000 interleavings."""
-
     settings = settings(
         max_examples=2000, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
 
 
 @pytest.mark.slow
-def test_four_processes_of_250_charges_make_exactly_a_thousand_entries(path: Path) -> None:
+def test_four_processes_of_250_charges_make_exactly_a_thousand_entries(path):
     with Ledger.open(path) as book:
         book.set_cap(A, Decimal(1))
     race(reserve_many, path, A, "0.001", 250, hands=4)
@@ -282,7 +278,7 @@ def test_four_processes_of_250_charges_make_exactly_a_thousand_entries(path: Pat
 
 
 @pytest.mark.slow
-def test_a_hundred_kills_lose_no_charge(path: Path) -> None:
+def test_a_hundred_kills_lose_no_charge(path):
     with Ledger.open(path) as book:
         book.set_cap(A, Decimal(1000))
     before = 0

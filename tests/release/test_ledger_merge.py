@@ -1,7 +1,5 @@
 """Two ledgers become one: no charge is lost, none counts twice, and a crash in the middle leaves both in use."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -50,7 +48,7 @@ def used(path: Path, dataset: str = A) -> Decimal:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> tuple[Path, Path]:
+def two(tmp_path):
     """Two ledgers that know the same table under different keys: 1 of 3 is spent in one, 2 of 4 in the other."""
     paths = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
     for path, cap, spent in zip(paths, ("3", "4"), ("1", "2"), strict=True):
@@ -61,7 +59,7 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     return paths
 
 
-def test_a_table_that_two_ledgers_know_has_the_sum_of_both_and_the_lower_cap(two: tuple[Path, Path]) -> None:
+def test_a_table_that_two_ledgers_know_has_the_sum_of_both_and_the_lower_cap(two):
     result = merge(*two)
     assert (result.releases, result.shared, result.tables) == (1, 0, 1)
     with Ledger.open(two[0]) as book:
@@ -74,7 +72,7 @@ def test_a_table_that_two_ledgers_know_has_the_sum_of_both_and_the_lower_cap(two
         assert [e.body["releases"] for e in book.entries("merge")] == [1]
 
 
-def test_the_other_ledger_charges_no_more_and_says_where_to_go(two: tuple[Path, Path]) -> None:
+def test_the_other_ledger_charges_no_more_and_says_where_to_go(two):
     merge(*two)
     with Ledger.open(two[1]) as book:
         with pytest.raises(InputError, match=r"moved.*one\.sqlite"):
@@ -82,7 +80,7 @@ def test_the_other_ledger_charges_no_more_and_says_where_to_go(two: tuple[Path, 
         assert book.verify() == []
 
 
-def test_a_merge_that_is_repeated_adds_nothing(two: tuple[Path, Path]) -> None:
+def test_a_merge_that_is_repeated_adds_nothing(two):
     merge(*two)
     before = used(two[0])
     with Ledger.open(two[0]) as book:
@@ -94,7 +92,7 @@ def test_a_merge_that_is_repeated_adds_nothing(two: tuple[Path, Path]) -> None:
     assert used(two[0]) == before
 
 
-def test_a_release_that_both_copies_hold_counts_once_at_the_higher_cost(tmp_path: Path) -> None:
+def test_a_release_that_both_copies_hold_counts_once_at_the_higher_cost(tmp_path):
     path = tmp_path / "one.sqlite"
     with Ledger.open(path) as book:
         book.set_cap(A, Decimal(100))
@@ -125,7 +123,7 @@ def test_a_release_that_both_copies_hold_counts_once_at_the_higher_cost(tmp_path
             book.void(ended[3], "its process is gone")
 
 
-def test_names_groups_versions_and_counts_come_along(tmp_path: Path) -> None:
+def test_names_groups_versions_and_counts_come_along(tmp_path):
     one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
     with Ledger.open(one) as book:
         book.set_name(book.identify(table(1)), "people")
@@ -148,7 +146,7 @@ def test_names_groups_versions_and_counts_come_along(tmp_path: Path) -> None:
         assert book.account(book.find(book.identify(table(4))).account).cap[0] == 9
 
 
-def test_a_merged_ledger_without_the_second_key_finds_no_table(two: tuple[Path, Path]) -> None:
+def test_a_merged_ledger_without_the_second_key_finds_no_table(two):
     merge(*two)
     whole = key_path(two[0]).read_bytes()
     key_path(two[0]).write_bytes(whole[:32])
@@ -161,7 +159,7 @@ def test_a_merged_ledger_without_the_second_key_finds_no_table(two: tuple[Path, 
         assert len(book.find(book.identify(table())).accounts) == 2
 
 
-def test_what_was_altered_or_moved_is_not_merged(two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_was_altered_or_moved_is_not_merged(two, tmp_path):
     import sqlite3
 
     with Ledger.open(two[0]) as book, pytest.raises(InputError, match="same ledger"):
@@ -180,9 +178,7 @@ def test_what_was_altered_or_moved_is_not_merged(two: tuple[Path, Path], tmp_pat
     assert two[0].read_bytes() == before
 
 
-def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(
-    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(two, monkeypatch):
     from workbench.release.ledger.book import VerifiedEntries
 
     real, ended = VerifiedEntries.commit, []
@@ -242,7 +238,7 @@ def kill_merges(folder: Path, kills: int) -> None:
 
 
 @pytest.mark.slow
-def test_merges_killed_at_any_moment_lose_no_charge(tmp_path: Path) -> None:
+def test_merges_killed_at_any_moment_lose_no_charge(tmp_path):
     kill_merges(tmp_path, 40)
 
 
@@ -316,14 +312,14 @@ def check_merge(shared: list, apart: list, begins_as_a_copy: bool) -> None:
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ACTS, ACTS, st.booleans())
-def test_whatever_two_ledgers_hold_the_merged_one_holds_every_charge_once(shared, apart, copied) -> None:
+def test_whatever_two_ledgers_hold_the_merged_one_holds_every_charge_once(shared, apart, copied):
     check_merge(shared, apart, copied)
 
 
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ACTS, ACTS, st.booleans())
-def test_merges_of_hundreds_of_pairs(shared, apart, copied) -> None:
+def test_merges_of_hundreds_of_pairs(shared, apart, copied):
     check_merge(shared, apart, copied)
 
 
@@ -331,7 +327,7 @@ def test_merges_of_hundreds_of_pairs(shared, apart, copied) -> None:
 
 
 @pytest.fixture
-def paused(tmp_path: Path) -> Path:
+def paused(tmp_path):
     """A ledger that knows a training of 2 that can be interrupted."""
     path = tmp_path / "one.sqlite"
     with Ledger.open(path) as book:
@@ -370,9 +366,7 @@ def go_on(path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
         (("finish", "", "settle"), "3"),
     ],
 )
-def test_a_training_that_went_on_in_several_copies_costs_what_each_has_spent(
-    paused: Path, monkeypatch: pytest.MonkeyPatch, ways: tuple[str, ...], expected: str
-) -> None:
+def test_a_training_that_went_on_in_several_copies_costs_what_each_has_spent(paused, monkeypatch, ways, expected):
     """Each copy has taken steps of its own from the same checkpoint, with noise of its own."""
     assert RESUMABLE == kept_run.RESUMABLE
     paths = [paused, *(fork_of(paused, paused.with_name(f"copy{n}.sqlite")) for n in range(1, len(ways)))]
@@ -392,9 +386,7 @@ def test_a_training_that_went_on_in_several_copies_costs_what_each_has_spent(
         assert release.body.get("event", "plain") is None or Decimal(expected) <= 2
 
 
-def test_a_training_that_came_along_and_went_on_elsewhere_costs_both(
-    paused: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_that_came_along_and_went_on_elsewhere_costs_both(paused, monkeypatch):
     """One copy of it was merged into a ledger that never knew it, another one went on by itself."""
     copy, third = fork_of(paused, paused.with_name("copy.sqlite")), paused.with_name("third.sqlite")
     go_on(paused, monkeypatch, "finish")
@@ -480,24 +472,18 @@ def live(folder: Path, monkeypatch: pytest.MonkeyPatch, copies: int, hands: int,
         assert book.account(A).used[0] >= 3 + len(told)
 
 
-def test_copies_that_are_charged_while_they_are_merged_lose_no_charge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copies_that_are_charged_while_they_are_merged_lose_no_charge(tmp_path, monkeypatch):
     live(tmp_path, monkeypatch, copies=1, hands=1, times=30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 3])
-def test_many_hands_on_several_copies_lose_no_charge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: int
-) -> None:
+def test_many_hands_on_several_copies_lose_no_charge(tmp_path, monkeypatch, copies):
     live(tmp_path, monkeypatch, copies, hands=3, times=120)
 
 
 @pytest.mark.slow
-def test_a_copied_checkpoint_that_goes_on_in_two_copies_costs_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copied_checkpoint_that_goes_on_in_two_copies_costs_both(tmp_path, monkeypatch):
     """Both take the later steps with noise of their own: two models, and the merged ledger has both charges."""
     pytest.importorskip("torch")
     from test_paused_runs import WHOLE, Checkpoints, paused_at, release, runs_folder

@@ -1,7 +1,5 @@
 """A ledger that is older than what this computer has seen charges nothing until the steward accepts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -32,7 +30,7 @@ A = "a" * 32
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     """A ledger that was put back as it was before its second release."""
     path, kept = tmp_path / "ledger.sqlite", tmp_path / "kept.sqlite"
     with Ledger.open(path) as book:
@@ -49,7 +47,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_rolled_back_ledger_charges_nothing_and_says_what_is_missing(path: Path) -> None:
+def test_a_rolled_back_ledger_charges_nothing_and_says_what_is_missing(path):
     with Ledger.open(path) as book:
         with pytest.raises(CheckFailedError, match=r"older than the one.*entry 5 of .* is missing.*ledger accept"):
             book.reserve(A, loss_of("0.5"), work="test")
@@ -62,7 +60,7 @@ def test_a_rolled_back_ledger_charges_nothing_and_says_what_is_missing(path: Pat
         assert "entry 5" in problem
 
 
-def test_verify_finds_it_and_accept_records_it_and_goes_on(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_finds_it_and_accept_records_it_and_goes_on(path, capsys):
     words = ["--ledger", str(path), "--json"]
     assert main(["ledger", "verify", *words]) == 5
     found = told(capsys)
@@ -80,9 +78,7 @@ def test_verify_finds_it_and_accept_records_it_and_goes_on(path: Path, capsys: p
 
 
 @pytest.mark.parametrize("accepted", [False, True])
-def test_what_an_older_copy_holds_as_reserved_is_charged_and_never_void(
-    path: Path, monkeypatch: pytest.MonkeyPatch, accepted: bool
-) -> None:
+def test_what_an_older_copy_holds_as_reserved_is_charged_and_never_void(path, monkeypatch, accepted):
     """The entries that are missing may have charged it, and its output may be published."""
     with Ledger.open(path) as book:
         book.accept()
@@ -102,7 +98,7 @@ def test_what_an_older_copy_holds_as_reserved_is_charged_and_never_void(
         assert book.account(A).used[0] == Decimal("1.5")
 
 
-def test_of_two_copies_one_goes_on(tmp_path: Path) -> None:
+def test_of_two_copies_one_goes_on(tmp_path):
     path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
     with Ledger.open(path) as book:
         charge(book, "1")
@@ -118,7 +114,7 @@ def test_of_two_copies_one_goes_on(tmp_path: Path) -> None:
         charge(book, "1")
 
 
-def test_where_it_cannot_be_noticed_verify_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_it_cannot_be_noticed_verify_says_so(path, capsys):
     shutil.rmtree(user_state() / "ledger-heads")
     assert main(["ledger", "verify", "--ledger", str(path)]) == 0
     assert "an older copy of it would not be noticed" in capsys.readouterr().out
@@ -129,7 +125,7 @@ def test_where_it_cannot_be_noticed_verify_says_so(path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"seq": "5"}', '{"seq": 0, "hash": "", "time": "", "path": ""}', "[]"])
-def test_a_damaged_mark_is_none_and_is_written_anew(path: Path, damage: str) -> None:
+def test_a_damaged_mark_is_none_and_is_written_anew(path, damage):
     (mark,) = (user_state() / "ledger-heads").iterdir()
     mark.write_text(damage)
     with Ledger.open(path) as book:
@@ -138,7 +134,7 @@ def test_a_damaged_mark_is_none_and_is_written_anew(path: Path, damage: str) -> 
         assert book.seen().seq == 5
 
 
-def test_what_a_killed_process_left_beside_the_mark_goes_with_the_next_entry(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_beside_the_mark_goes_with_the_next_entry(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as book:
         book.set_cap(A, Decimal(2))
         charge(book, "1")
@@ -152,7 +148,7 @@ def test_what_a_killed_process_left_beside_the_mark_goes_with_the_next_entry(tmp
     assert sorted(mark.parent.iterdir()) == [mark, others]  # another process is about to name it
 
 
-def test_a_charge_stands_where_no_mark_can_be_written(tmp_path: Path) -> None:
+def test_a_charge_stands_where_no_mark_can_be_written(tmp_path):
     user_state().mkdir(parents=True, exist_ok=True)
     (user_state() / "ledger-heads").write_text("a file where the folder would be")
     with Ledger.open(tmp_path / "ledger.sqlite") as book:
@@ -161,7 +157,7 @@ def test_a_charge_stands_where_no_mark_can_be_written(tmp_path: Path) -> None:
         assert book.verify() == []
 
 
-def test_ledgers_are_merged_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ledgers_are_merged_by_command(tmp_path, capsys):
     one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
     for path in (one, two):
         with Ledger.open(path) as book:
@@ -197,7 +193,7 @@ sys.stdin.read()
 
 
 @pytest.fixture(params=["this system", "windows"])
-def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def system(request, monkeypatch):
     """This system, or one without fcntl whose folders cannot be opened."""
     assert filelock.lock_descriptor  # loads what it locks with, while there is fcntl
     if request.param == "windows":
@@ -207,8 +203,7 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.fixture(params=["file", "folder"])
-def thing(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A file or a folder to lock."""
+def thing(request, tmp_path):
     path = tmp_path / "thing"
     if request.param == "file":
         path.write_bytes(b"x")
@@ -233,7 +228,7 @@ def held(path: Path, system: str) -> Iterator[subprocess.Popen[str]]:
                     os.kill(pid, 9)
 
 
-def test_a_lock_excludes_other_processes_until_its_own_is_killed(thing: Path, system: str) -> None:
+def test_a_lock_excludes_other_processes_until_its_own_is_killed(thing, system):
     with held(thing, system) as holder:
         with sole_user(thing, otherwise=True) as free:
             assert not free
@@ -245,7 +240,7 @@ def test_a_lock_excludes_other_processes_until_its_own_is_killed(thing: Path, sy
         assert free
 
 
-def test_it_excludes_within_one_process_too_and_does_not_wait(thing: Path, system: str) -> None:
+def test_it_excludes_within_one_process_too_and_does_not_wait(thing, system):
     first, second = open_to_lock(thing), open_to_lock(thing)
     try:
         assert locked(first, otherwise=False)
@@ -256,7 +251,7 @@ def test_it_excludes_within_one_process_too_and_does_not_wait(thing: Path, syste
     os.close(second)
 
 
-def test_where_the_file_system_has_no_locks_the_caller_decides(thing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_file_system_has_no_locks_the_caller_decides(thing, monkeypatch):
     def none(descriptor: int, *, blocking: bool) -> bool:
         raise OSError(95, "not supported")
 
@@ -266,7 +261,7 @@ def test_where_the_file_system_has_no_locks_the_caller_decides(thing: Path, monk
             assert free is answer
 
 
-def test_a_part_in_use_is_not_taken_for_stale(tmp_path: Path, system: str) -> None:
+def test_a_part_in_use_is_not_taken_for_stale(tmp_path, system):
     part = tmp_path / f"out.csv.0123abcd{atomic.PART}"
     part.write_bytes(b"x")
     with held(part, system):
@@ -276,7 +271,7 @@ def test_a_part_in_use_is_not_taken_for_stale(tmp_path: Path, system: str) -> No
     assert not part.exists()
 
 
-def test_a_model_leaves_no_lock_in_its_folder(tmp_path: Path, system: str) -> None:
+def test_a_model_leaves_no_lock_in_its_folder(tmp_path, system):
     target = tmp_path / "model"
     with DrawFolder(target, 1000, CARD) as part:
         with sole_user(part.path) as free:

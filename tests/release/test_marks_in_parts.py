@@ -1,7 +1,5 @@
 """The marks of a table do not depend on the parts in which it is read."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -72,9 +70,7 @@ KINDS = st.lists(st.sampled_from(["running", "dates", "few", "names", "written",
     twice=st.booleans(),
     matched=st.booleans(),
 )
-def test_marks_of_parts_are_those_of_the_whole(
-    kinds: list[str], rows: int, sizes: list[int], seed: int, many: bool, twice: bool, matched: bool
-) -> None:
+def test_marks_of_parts_are_those_of_the_whole(kinds, rows, sizes, seed, many, twice, matched):
     """Also of parts whose cells somebody has matched with values, of which some do not occur and some are missing."""
     generator = np.random.default_rng(seed)
     frame = pl.DataFrame([pl.Series(str(k), column(kind, rows, generator), pl.String) for k, kind in enumerate(kinds)])
@@ -99,7 +95,7 @@ def test_marks_of_parts_are_those_of_the_whole(
     assert shown(parts) == shown(whole)
 
 
-def test_all_rows_of_many_that_share_a_few_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_rows_of_many_that_share_a_few_ranks_are_kept_within_bounds(monkeypatch):
     generator = np.random.default_rng(1)
     letters = np.array(list("acegik"))  # the last bit of each is 1
     columns = (["".join(w) for w in letters[generator.integers(0, 6, (30_000, 8))]] for _ in range(2))
@@ -113,7 +109,7 @@ def test_all_rows_of_many_that_share_a_few_ranks_are_kept_within_bounds(monkeypa
 
 
 @pytest.mark.parametrize("texts", [["a value of many letters", "another one", None], ["1.50", "1.5", " 2", "é"]])
-def test_values_that_are_counted_first_have_the_marks_of_their_cells(texts: list[str | None]) -> None:
+def test_values_that_are_counted_first_have_the_marks_of_their_cells(texts):
     generator = np.random.default_rng(1)
     frame = pl.DataFrame({"a": [texts[k] for k in generator.integers(0, len(texts), 900)]}, {"a": pl.String})
     hashing, marks = CellHash(KEY), []
@@ -129,7 +125,7 @@ def test_values_that_are_counted_first_have_the_marks_of_their_cells(texts: list
     assert marks[0].below == marks[1].below
 
 
-def test_millions_of_rows_of_a_second_pass_need_sixty_bytes_each() -> None:
+def test_millions_of_rows_of_a_second_pass_need_sixty_bytes_each():
     count, draw = 600_000, np.random.default_rng(1)
     kept = sketch._Kept((), sketch._ROWS, count, 0)
     tracemalloc.start()

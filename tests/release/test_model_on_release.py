@@ -1,7 +1,5 @@
 """A model trained on a released table: the corrected one, verified first, free, and never half-written."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import stat
@@ -39,7 +37,7 @@ CARD, MODEL = "card.json", "model.json"
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory):
     """A folder with a release of the little table, and what charged it."""
     folder = tmp_path_factory.mktemp("original")
     release(folder / "ledger.sqlite", folder / "people.csv", rows=400, epsilon=9.0)
@@ -47,8 +45,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(original: Path, tmp_path: Path) -> Path:
-    """A copy that a test may damage."""
+def folder(original, tmp_path):
     shutil.copytree(original, tmp_path / "here")
     return tmp_path / "here"
 
@@ -67,8 +64,8 @@ def released_by(plan: Plan, table: Table, folder: Path) -> VerifiedRelease:
     ("chosen", "target", "epsilon"), [(NAIVE_BAYES, "Outcome", 12.0), (LINEAR_REGRESSION, "Age", 90.0)]
 )
 def test_it_predicts_what_the_corrected_regime_does_on_the_same_cells(
-    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: Learner, target: str, epsilon: float
-) -> None:
+    shared_data, tmp_path, monkeypatch, chosen, target, epsilon
+):
     """Six columns share ε in equal parts without a remainder, so that study and release have the very same tables."""
     columns = [Column(name=name, kind="real", lower=0.0, upper=float(top), cells=30) for name, top in DIABETES.items()]
     plan = Plan(epsilon=epsilon, columns=(*columns, Column(name="Outcome", kind="category", domain=("0", "1"))))
@@ -94,7 +91,7 @@ def test_it_predicts_what_the_corrected_regime_does_on_the_same_cells(
         assert np.array_equal(opened.model.predict_proba(X), wanted.scores)  # type: ignore[attr-defined]
 
 
-def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder: Path) -> None:
+def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder):
     made = train(folder)
     assert names_in(folder / "model") == {MODEL, CARD}
     assert verify_release(folder / "model") == []
@@ -120,7 +117,7 @@ def test_the_card_names_the_release_and_costs_nothing_beyond_it(folder: Path) ->
     assert again.files[MODEL] == made.files[MODEL], "whoever has the release can make the same model"
 
 
-def test_no_ledger_is_opened_and_no_raw_row_is_there_to_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_ledger_is_opened_and_no_raw_row_is_there_to_be_read(folder, monkeypatch):
     (folder / "ledger.sqlite").unlink()
 
     def never(*given: object) -> None:
@@ -132,7 +129,7 @@ def test_no_ledger_is_opened_and_no_raw_row_is_there_to_be_read(folder: Path, mo
     assert "ledger.sqlite" not in names_in(folder)
 
 
-def test_every_change_of_the_model_or_its_card_is_found(folder: Path) -> None:
+def test_every_change_of_the_model_or_its_card_is_found(folder):
     card = train(folder).card
 
     def damaged(change: Callable[[Path], object]) -> list[str]:
@@ -172,7 +169,7 @@ def test_every_change_of_the_model_or_its_card_is_found(folder: Path) -> None:
         ),
     ],
 )
-def test_a_card_that_vouches_for_another_model_is_refused(folder: Path, keys: dict[str, Any], said: str) -> None:
+def test_a_card_that_vouches_for_another_model_is_refused(folder, keys, said):
     document = {**train(folder).card, **keys}
     document["checksum"] = checksum(document)
     (folder / "model" / CARD).write_text(json.dumps(document))
@@ -182,7 +179,7 @@ def test_a_card_that_vouches_for_another_model_is_refused(folder: Path, keys: di
 
 
 @pytest.mark.parametrize("what", ["file", "certificate", "forged"])
-def test_a_tampered_release_is_refused_and_leaves_nothing(folder: Path, what: str) -> None:
+def test_a_tampered_release_is_refused_and_leaves_nothing(folder, what):
     path = folder / "people.csv.certificate.json"
     if what == "file":
         text = (folder / "people.csv").read_text("utf-8")
@@ -199,7 +196,7 @@ def test_a_tampered_release_is_refused_and_leaves_nothing(folder: Path, what: st
     assert names_in(folder) == before
 
 
-def test_a_certificate_elsewhere_is_taken_where_it_is_named(folder: Path) -> None:
+def test_a_certificate_elsewhere_is_taken_where_it_is_named(folder):
     (folder / "people.csv.certificate.json").rename(folder / "paper.json")
     with pytest.raises(InputError, match="no certificate beside it"):
         train(folder)
@@ -207,7 +204,7 @@ def test_a_certificate_elsewhere_is_taken_where_it_is_named(folder: Path) -> Non
     assert verify_release(folder / "model") == []
 
 
-def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path: Path) -> None:
+def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path):
     columns = (
         Column(name="age", kind="integer", lower=0.0, upper=120.0),
         Column(name="city", kind="category", domain=("Graz", "Linz", "Wien")),
@@ -235,7 +232,7 @@ def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path: Path
     assert [a.name for a in made.model.facts.attributes] == ["age"]
 
 
-def test_one_protected_column_is_nothing_to_learn_from(tmp_path: Path) -> None:
+def test_one_protected_column_is_nothing_to_learn_from(tmp_path):
     columns = (Column(name="city", kind="category", domain=("Graz", "Linz", "Wien")), Column(name="age", action="keep"))
     table = Table(table_of(30).frame.select(["city", "age"]), "people.csv")
     released = released_by(Plan(epsilon=2.0, columns=columns), table, tmp_path)
@@ -243,7 +240,7 @@ def test_one_protected_column_is_nothing_to_learn_from(tmp_path: Path) -> None:
         fit_on_release(NAIVE_BAYES, released, "city")
 
 
-def test_values_that_a_certificate_only_counts_are_those_of_the_released_file(tmp_path: Path) -> None:
+def test_values_that_a_certificate_only_counts_are_those_of_the_released_file(tmp_path):
     columns = (
         Column(name="city", kind="category", domain=("Graz", "Linz", "Wien"), bounds_origin="data"),
         Column(name="age", kind="integer", lower=0.0, upper=120.0, bounds_origin="data"),
@@ -258,9 +255,7 @@ def test_values_that_a_certificate_only_counts_are_those_of_the_released_file(tm
 
 
 @pytest.mark.parametrize(("chosen", "target"), [(NAIVE_BAYES, "city"), (LINEAR_REGRESSION, "pay")])
-def test_a_total_release_is_learned_from_without_a_class_of_nothing(
-    folder: Path, tmp_path: Path, chosen: Learner, target: str
-) -> None:
+def test_a_total_release_is_learned_from_without_a_class_of_nothing(folder, tmp_path, chosen, target):
     frame = table_of(300).frame.with_columns(
         pl.when(pl.int_range(300) % 10 == 0).then(None).otherwise(pl.col(name)).alias(name) for name in ("city", "pay")
     )
@@ -275,7 +270,7 @@ def test_a_total_release_is_learned_from_without_a_class_of_nothing(
 
 
 @pytest.mark.parametrize(("chosen", "target"), [(NAIVE_BAYES, "kind"), (LINEAR_REGRESSION, "pay")])
-def test_a_column_of_too_many_names_is_left_out_and_said_so(tmp_path: Path, chosen: Learner, target: str) -> None:
+def test_a_column_of_too_many_names_is_left_out_and_said_so(tmp_path, chosen, target):
     generator = np.random.default_rng(1)
     names = tuple(f"town {i}" for i in range(6000))
     frame = pl.DataFrame(
@@ -299,7 +294,7 @@ def test_a_column_of_too_many_names_is_left_out_and_said_so(tmp_path: Path, chos
     assert "always says the same" in fit_on_release(chosen, lonely, target).uses
 
 
-def test_progress_is_told_by_column_and_a_cancel_leaves_nothing(folder: Path) -> None:
+def test_progress_is_told_by_column_and_a_cancel_leaves_nothing(folder):
     seen: list[Event] = []
     train(folder, emit=seen.append)
     labels = [event.label for event in seen if isinstance(event, Progress)]
@@ -319,7 +314,7 @@ def test_progress_is_told_by_column_and_a_cancel_leaves_nothing(folder: Path) ->
         assert names_in(folder) == before
 
 
-def test_an_existing_folder_is_refused_before_the_release_is_read(folder: Path) -> None:
+def test_an_existing_folder_is_refused_before_the_release_is_read(folder):
     (folder / "model").mkdir()
     (folder / "model" / "mine.txt").write_text("keep me")
     (folder / "people.csv").unlink()
@@ -330,7 +325,7 @@ def test_an_existing_folder_is_refused_before_the_release_is_read(folder: Path) 
         train_on_release(NAIVE_BAYES, folder / "people.csv", None, "city", folder / "no" / "model")
 
 
-def test_a_name_for_which_a_certificate_waits_is_refused_before_the_release_is_read(folder: Path) -> None:
+def test_a_name_for_which_a_certificate_waits_is_refused_before_the_release_is_read(folder):
     shutil.copy(folder / "people.csv.certificate.json", folder / "model.certificate.json")
     before = names_in(folder)
     with pytest.raises(InputError) as raised:
@@ -339,7 +334,7 @@ def test_a_name_for_which_a_certificate_waits_is_refused_before_the_release_is_r
     assert names_in(folder) == before
 
 
-def test_others_may_read_it_as_far_as_any_released_model(folder: Path) -> None:
+def test_others_may_read_it_as_far_as_any_released_model(folder):
     train(folder)
     mode = stat.S_IMODE((folder / "people.csv").stat().st_mode)
     for name in (MODEL, CARD):
@@ -360,9 +355,7 @@ def train_and_die(folder: Path, owner: str, attribute: str, after: bool) -> None
         ("os", "replace", True),
     ],
 )
-def test_a_killed_run_leaves_no_half_model_and_the_next_one_clears_up(
-    folder: Path, owner: str, attribute: str, after: bool
-) -> None:
+def test_a_killed_run_leaves_no_half_model_and_the_next_one_clears_up(folder, owner, attribute, after):
     before = names_in(folder)
     waits = folder / "model.0123abcd.part"  # a draw that somebody has paid for is none of ours
     waits.mkdir()

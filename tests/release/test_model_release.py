@@ -30,13 +30,12 @@ from workbench.params import BudgetRefusedError, CancelledError, CheckFailedErro
 from workbench.privacy.accounting.event import Charge
 from workbench.release import parts
 from workbench.release import path as release_path
-from workbench.release.card import model_bytes
+from workbench.release.card import card_facts, made, model_bytes
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import card_facts, made, model_folder
-from workbench.release.path import Released, ReleaseRequest
+from workbench.release.path import Destination, Released, ReleaseRequest
 from workbench.release.recover import recover, request_of
-from workbench.release.statements import model_statement
+from workbench.release.statements import Persons, model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.work.noise import Charged
 from workbench.work.work import Made
@@ -48,12 +47,11 @@ INPUTS = (
 
 
 def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Made:
-    """A model of a few made-up rows."""
     charge(loss_of("1.5", delta))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
     estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))
     estimator.fit([[30.0], [40.0]] * 10, [0, 1] * 10)
-    statement = model_statement(1, replaces_invalid=False)
+    statement = model_statement(Persons(), replaces_invalid=False)
     stated = {
         "rows": 20,
         "model": STANDARDIZE.name,
@@ -80,7 +78,7 @@ def release(
     **named: Any,
 ) -> Released:
     work, digest = "fit mean", request_of("fit mean", of=of)
-    to = model_folder(target, replace=replace)
+    to = Destination.of_model(target, replace=replace)
     wanted = ReleaseRequest(
         table_of(20), to, work, digest, 10_000, lambda charge, emit, cancel: train(charge), card_facts, **named
     )
@@ -219,16 +217,6 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     assert statuses(ledger) == ["charged"]
     assert verify_release(target) == []
     assert names_in(folder) == {"model"}
-
-
-def test_an_existing_folder_is_refused_before_the_charge(folder: Path, ledger: Path) -> None:
-    release(ledger, folder / "model")
-    raise_cap(ledger, "10")
-    before = (folder / "model" / "card.json").read_bytes()
-    with pytest.raises(InputError, match="exists already"):
-        release(ledger, folder / "model")
-    assert (folder / "model" / "card.json").read_bytes() == before
-    assert statuses(ledger) == ["charged"]
 
 
 def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, after: bool, watched: bool) -> None:

@@ -1,8 +1,5 @@
 """A learner or a training that asks for more than it declared is not released: nothing is written or charged."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +60,7 @@ def fit(estimator: type[BinMeans], folder: Path) -> None:
         release_fit(task, ledger)
 
 
-def test_a_learner_that_asks_what_it_declared_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_learner_that_asks_what_it_declared_is_released(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.learners.LEARNERS", (TOY,))
     fit(BinMeans, tmp_path)
     assert statuses(tmp_path / "ledger.sqlite") == ["charged"]
@@ -79,9 +76,7 @@ def test_a_learner_that_asks_what_it_declared_is_released(tmp_path: Path, monkey
         (AsksLess, UndeclaredError, "sums"),
     ],
 )
-def test_a_learner_that_asks_anything_else_is_not(
-    tmp_path: Path, toy: type[BinMeans], error: type[Exception], said: str
-) -> None:
+def test_a_learner_that_asks_anything_else_is_not(tmp_path, toy, error, said):
     with pytest.raises(error, match=said):
         fit(toy, tmp_path)
     assert statuses(tmp_path / "ledger.sqlite") == ["void"]
@@ -121,9 +116,7 @@ def longer(monkeypatch: pytest.MonkeyPatch) -> None:
     [(louder, "was not declared"), (longer, f"all {STEPS} steps of .* are taken")],
     ids=["less noise", "more steps"],
 )
-def test_a_training_that_takes_more_than_it_declared_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Callable[[pytest.MonkeyPatch], None], said: str
-) -> None:
+def test_a_training_that_takes_more_than_it_declared_is_not(tmp_path, monkeypatch, toy, said):
     pytest.importorskip("torch")
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan

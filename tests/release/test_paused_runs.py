@@ -1,7 +1,5 @@
 """Trainings that are paused, killed, gone on with or given up: one charge, and no step that it does not cover."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -78,7 +76,7 @@ def statuses(ledger: Ledger) -> list[str]:
     return [r.status for r in ledger.releases()]
 
 
-def test_a_paused_run_goes_on_and_is_one_charge_like_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_paused_run_goes_on_and_is_one_charge_like_an_uninterrupted_one(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 17)
         assert statuses(ledger) == ["reserved"]
@@ -107,9 +105,7 @@ def test_a_paused_run_goes_on_and_is_one_charge_like_an_uninterrupted_one(tmp_pa
     assert [int(line.split(",")[0]) for line in metrics[1:]] == list(range(1, STEPS + 1))
 
 
-def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_the_next_run(tmp_path, monkeypatch):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 17)
         with monkeypatch.context() as patch:
@@ -124,7 +120,7 @@ def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_t
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_a_checkpoint_is_for_its_owner_alone_and_holds_no_pickle(tmp_path: Path) -> None:
+def test_a_checkpoint_is_for_its_owner_alone_and_holds_no_pickle(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -134,7 +130,7 @@ def test_a_checkpoint_is_for_its_owner_alone_and_holds_no_pickle(tmp_path: Path)
     assert json.loads((folder / STATE).read_text("utf-8"))["state"]["step"] == 5
 
 
-def test_an_older_copy_of_a_checkpoint_gives_no_step_back(tmp_path: Path) -> None:
+def test_an_older_copy_of_a_checkpoint_gives_no_step_back(tmp_path):
     import shutil
 
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -176,7 +172,7 @@ def test_an_older_copy_of_a_checkpoint_gives_no_step_back(tmp_path: Path) -> Non
         ({"rows_per_person": 2}, "other settings"),
     ],
 )
-def test_only_the_same_run_goes_on(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+def test_only_the_same_run_goes_on(tmp_path, changed, said):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
         with pytest.raises(InputError, match=said):
@@ -185,7 +181,7 @@ def test_only_the_same_run_goes_on(tmp_path: Path, changed: dict[str, Any], said
         assert (folder / STATE).exists()
 
 
-def test_a_checkpoint_of_another_ledger_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_ledger_is_refused(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
     with Ledger.open(tmp_path / "other.sqlite") as other:
@@ -194,9 +190,7 @@ def test_a_checkpoint_of_another_ledger_is_refused(tmp_path: Path) -> None:
         assert statuses(other) == []
 
 
-def test_another_version_that_would_draw_other_noise_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_that_would_draw_other_noise_is_refused(tmp_path, monkeypatch):
     """As where a later version calibrates other noise for the same ε."""
     from workbench.deep import plan as plans
 
@@ -209,7 +203,7 @@ def test_another_version_that_would_draw_other_noise_is_refused(
         assert statuses(ledger) == ["reserved"]
 
 
-def test_giving_up_a_run_whose_figures_were_shown_costs_all_of_it(tmp_path: Path) -> None:
+def test_giving_up_a_run_whose_figures_were_shown_costs_all_of_it(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 20)
         (found,) = paused_trainings(ledger, TABLE)
@@ -222,7 +216,7 @@ def test_giving_up_a_run_whose_figures_were_shown_costs_all_of_it(tmp_path: Path
     assert not folder.exists()
 
 
-def test_who_stops_a_quiet_run_gets_back_what_was_not_spent(tmp_path: Path) -> None:
+def test_who_stops_a_quiet_run_gets_back_what_was_not_spent(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 20, quiet=True)
         assert paused_trainings(ledger, made(shift=3)) == (), "of another table"
@@ -237,7 +231,7 @@ def test_who_stops_a_quiet_run_gets_back_what_was_not_spent(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("people", [1, 2])
-def test_a_run_whose_steps_share_noise_goes_on_or_costs_the_turns_that_began(tmp_path: Path, people: int) -> None:
+def test_a_run_whose_steps_share_noise_goes_on_or_costs_the_turns_that_began(tmp_path, people):
     asked: dict[str, Any] = {"plan": replace(PLAN, noise=8.0, bands=4), "rows_per_person": people, "quiet": True}
     schedule = asked["plan"].schedule(50, people)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -251,7 +245,7 @@ def test_a_run_whose_steps_share_noise_goes_on_or_costs_the_turns_that_began(tmp
         assert ledger.verify() == []
 
 
-def test_a_quiet_run_shows_its_accuracy_on_public_rows_and_nothing_else(tmp_path: Path) -> None:
+def test_a_quiet_run_shows_its_accuracy_on_public_rows_and_nothing_else(tmp_path):
     heard: list[Event] = []
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         done = release(
@@ -263,7 +257,7 @@ def test_a_quiet_run_shows_its_accuracy_on_public_rows_and_nothing_else(tmp_path
     assert done.accuracy == metrics[-1].value
 
 
-def test_where_the_checkpoint_is_gone_the_whole_run_stays_charged(tmp_path: Path) -> None:
+def test_where_the_checkpoint_is_gone_the_whole_run_stays_charged(tmp_path):
     path = tmp_path / "ledger.sqlite"
     with Ledger.open(path) as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5, quiet=True)
@@ -315,7 +309,7 @@ def at(ledger: Ledger) -> Checkpoints:
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL is not there")
 @pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.slow)])
-def test_a_run_that_is_killed_goes_on_and_costs_what_an_uninterrupted_one_costs(tmp_path: Path, kills: int) -> None:
+def test_a_run_that_is_killed_goes_on_and_costs_what_an_uninterrupted_one_costs(tmp_path, kills):
     """kill -9 at once after some step was told of; the run that goes on begins behind whatever was shown."""
     path = tmp_path / "ledger.sqlite"
     here = str(Path(__file__).parent)

@@ -1,7 +1,5 @@
 """A plan that names the person: of each at most k rows are read, whatever the table says, and nobody sees whose."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections import Counter
@@ -67,7 +65,6 @@ class Keys:
         self._left = list(keys)
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next of them."""
         given, self._left = self._left[:count], self._left[count:]
         return np.array(given, dtype=np.uint64)
 
@@ -76,7 +73,7 @@ class Keys:
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
-def test_of_each_person_at_most_k_rows_are_kept_and_of_others_all(most: int) -> None:
+def test_of_each_person_at_most_k_rows_are_kept_and_of_others_all(most):
     who = ["a", "b", "a", None, "a", " a ", "", "b", "c", "NA", "NA", "NA", "NA"]
     names = ["a", "b", "a", "", "a", "a", "", "b", "c", "NA", "NA", "NA", "NA"]
     for _ in range(20):
@@ -86,7 +83,7 @@ def test_of_each_person_at_most_k_rows_are_kept_and_of_others_all(most: int) -> 
         assert counts == {"a": most, "b": min(2, most), "c": 1, "": 2, "NA": min(4, most)}
 
 
-def test_a_stated_mark_of_a_missing_value_is_no_name() -> None:
+def test_a_stated_mark_of_a_missing_value_is_no_name():
     table = dataclasses.replace(table_of(["NA", "NA", "a", "a"], ["x"] * 4), missing_marks=("NA",))
     kept = _kept(table, 1, OsEntropy())
     assert kept[:2] == [True, True]
@@ -100,16 +97,16 @@ def shares(choose: Callable[[Table, int, Any], list[bool]]) -> list[float]:
     return [sum(kept[row] for kept in found) / len(found) for row in range(4)]
 
 
-def test_each_row_of_a_person_stays_with_the_same_probability_wherever_it_is() -> None:
+def test_each_row_of_a_person_stays_with_the_same_probability_wherever_it_is():
     assert shares(_kept) == [1 / 3, 1 / 3, 1, 1 / 3]
 
 
-def test_a_choice_by_the_order_of_the_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_choice_by_the_order_of_the_file_is_caught(monkeypatch):
     monkeypatch.setattr(persons, "_lowest", lambda parts, most: pl.concat(parts).group_by("person").head(most))
     assert shares(_kept) == [1, 0, 1, 0]
 
 
-def test_the_choice_uses_fresh_randomness_each_time() -> None:
+def test_the_choice_uses_fresh_randomness_each_time():
     table = table_of(["a"] * 200, ["x"] * 200)
     assert len({tuple(_kept(table, 100, OsEntropy())) for _ in range(5)}) == 5
 
@@ -149,9 +146,7 @@ def worst(plan: Plan, neighbours: list[tuple[int, ...]], who: str = "aab") -> fl
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_emptying_all_rows_of_a_person_changes_probabilities_by_no_more_than_what_is_charged(
-    most: int, tmp_path: Path
-) -> None:
+def test_emptying_all_rows_of_a_person_changes_probabilities_by_no_more_than_what_is_charged(most, tmp_path):
     plan = plan_of(most)
     prepared = prepare_rows(plan, table_of(["a"], ["Graz"]), destination(tmp_path / "o.csv"))
     assert float(prepared.cost.epsilon) == most
@@ -160,13 +155,13 @@ def test_emptying_all_rows_of_a_person_changes_probabilities_by_no_more_than_wha
     assert found > 0.9 * most  # nothing is wasted
 
 
-def test_with_one_kept_row_the_cost_does_not_cover_a_single_row_and_with_two_it_does() -> None:
+def test_with_one_kept_row_the_cost_does_not_cover_a_single_row_and_with_two_it_does():
     """Why the ledger mixes no releases by the row with those that keep one row of each person."""
     assert worst(plan_of(1), [(0,)], "aab") > 1.05
     assert worst(plan_of(2), [(0,), (2,)], "aaa") <= 2 + 1e-9
 
 
-def test_keeping_more_than_k_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeping_more_than_k_rows_is_caught(monkeypatch):
     honest = persons._lowest
     monkeypatch.setattr(persons, "_lowest", lambda parts, most: honest(parts, most + 1))
     assert worst(plan_of(1), [(0, 1)]) > 1.05
@@ -184,27 +179,27 @@ def test_keeping_more_than_k_rows_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
         ({"column": [WHO, CITY, {"name": "k", "action": "keep"}]}, "person-kept"),
     ],
 )
-def test_a_plan_that_cannot_bound_persons_is_refused(changes: dict[str, Any], code: str) -> None:
+def test_a_plan_that_cannot_bound_persons_is_refused(changes, code):
     stated = {"epsilon": 1.0, "unit": "who", "rows_per_person": 2, "invalid": "replace", "column": [WHO, CITY]}
     with pytest.raises(ParameterError) as refused:
         Plan.from_plain({**stated, **changes})
     assert refused.value.code == code
 
 
-def test_the_plan_file_holds_the_unit(tmp_path: Path) -> None:
+def test_the_plan_file_holds_the_unit(tmp_path):
     plan = plan_of(3)
     assert 'unit = "who"' in plan.to_toml()
     assert plan.published().unit == "who"
 
 
-def test_nobody_reads_whose_the_rows_are() -> None:
+def test_nobody_reads_whose_the_rows_are():
     table = table_of(["a", "b"], ["Graz", "Linz"])
     rows = plan_of(2).rows_of(table)
     assert rows.column("who").null_count() == 2
     assert rows.column("city").to_list() == ["Graz", "Linz"]
 
 
-def test_a_table_without_the_column_is_refused() -> None:
+def test_a_table_without_the_column_is_refused():
     with pytest.raises(InputError):
         plan_of(2).rows_of(Table(pl.DataFrame({"city": ["Graz"]}), "made"))
 
@@ -220,7 +215,7 @@ def released(folder: Path, plan: Plan, name: str = "out.csv", *, table: Table | 
         return release_prepared(prepare_rows(plan, table, destination(folder / name)), book)
 
 
-def test_noisy_rows_cost_k_times_a_row_say_so_and_verify(tmp_path: Path) -> None:
+def test_noisy_rows_cost_k_times_a_row_say_so_and_verify(tmp_path):
     done = released(tmp_path, plan_of(2, epsilon=20.0))
     stated = certificate_of(tmp_path / "out.csv")
     assert (done.rows, done.epsilon_charged) == (33, 40)
@@ -237,7 +232,7 @@ def test_noisy_rows_cost_k_times_a_row_say_so_and_verify(tmp_path: Path) -> None
         assert [entry["unit"] for entry in summary(book)["entries"]] == [PERSON]
 
 
-def test_a_certificate_that_names_another_unit_is_found(tmp_path: Path) -> None:
+def test_a_certificate_that_names_another_unit_is_found(tmp_path):
     from workbench.release.certificate import encoded, resealed
 
     released(tmp_path, plan_of(2))
@@ -253,7 +248,7 @@ def test_a_certificate_that_names_another_unit_is_found(tmp_path: Path) -> None:
     assert "the ledger was charged for another unit than the certificate states" in problems
 
 
-def test_statistics_are_of_the_kept_rows(tmp_path: Path) -> None:
+def test_statistics_are_of_the_kept_rows(tmp_path):
     plan = plan_of(2, CITY, epsilon=1.0)
     work = statistics_work(Request(figures=(Statistic(statistic="count", by=("city",)),)), plan, 40.0, 33, "csv")
     with Ledger.open(tmp_path / "l.sqlite") as book:
@@ -267,7 +262,7 @@ def test_statistics_are_of_the_kept_rows(tmp_path: Path) -> None:
     assert not verify_release(tmp_path / "s.csv")
 
 
-def test_a_model_learns_from_the_kept_rows_and_its_card_says_so(tmp_path: Path) -> None:
+def test_a_model_learns_from_the_kept_rows_and_its_card_says_so(tmp_path):
     plan = plan_of(2, AGE, CITY)
     chosen = learner("naive-bayes")
     frame = table_of(MANY, ["Graz"] * 33).frame.with_columns(age=pl.lit("3"))
@@ -282,7 +277,7 @@ def test_a_model_learns_from_the_kept_rows_and_its_card_says_so(tmp_path: Path) 
 
 
 @pytest.mark.slow  # loads PyTorch
-def test_a_network_is_charged_for_a_group_and_its_card_says_so(tmp_path: Path) -> None:
+def test_a_network_is_charged_for_a_group_and_its_card_says_so(tmp_path):
     pytest.importorskip("torch")
     from workbench.deep.plan import DpSgdPlan
     from workbench.release.model.network_task import Checkpoints
@@ -311,7 +306,7 @@ def test_a_network_is_charged_for_a_group_and_its_card_says_so(tmp_path: Path) -
 
 
 @pytest.fixture
-def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_parts(monkeypatch):
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(regular_rows, "PIECE", 64)
     monkeypatch.setattr(encoding, "CHUNK", 256)
@@ -319,7 +314,7 @@ def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("in_parts")
-def test_of_a_table_that_is_read_in_parts_as_many_rows_are_kept(tmp_path: Path) -> None:
+def test_of_a_table_that_is_read_in_parts_as_many_rows_are_kept(tmp_path):
     frame = pl.DataFrame({"who": [f"p{n % 40}" for n in range(400)] + [None] * 3, "city": ["Graz"] * 403})
     frame.write_csv(tmp_path / "t.csv")
     table = read_table(str(tmp_path / "t.csv"))
@@ -341,7 +336,7 @@ def test_of_a_table_that_is_read_in_parts_as_many_rows_are_kept(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("in_parts")
-def test_a_table_in_parts_is_released_as_one_in_memory(tmp_path: Path) -> None:
+def test_a_table_in_parts_is_released_as_one_in_memory(tmp_path):
     pl.DataFrame({"who": MANY * 8, "city": ["Graz"] * 33 * 8}).write_csv(tmp_path / "t.csv")
     table = read_table(str(tmp_path / "t.csv"))
     done = released(tmp_path, plan_of(2, epsilon=20.0), table=table)
@@ -351,7 +346,7 @@ def test_a_table_in_parts_is_released_as_one_in_memory(tmp_path: Path) -> None:
     assert not verify_release(tmp_path / "out.csv")
 
 
-def test_workers_do_not_choose_rows(tmp_path: Path) -> None:
+def test_workers_do_not_choose_rows(tmp_path):
     workers = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
     with pytest.raises(InputError, match="does not choose"):
         prepare_rows(plan_of(2), table_of(MANY, ["Graz"] * 33), destination(tmp_path / "o.csv"), workers)
@@ -376,7 +371,7 @@ def account_of(folder: Path) -> dict[str, Any]:
         return dict(found)
 
 
-def test_a_sum_is_of_persons_until_a_release_is_by_the_row(tmp_path: Path) -> None:
+def test_a_sum_is_of_persons_until_a_release_is_by_the_row(tmp_path):
     released(tmp_path, plan_of(2))
     raised(tmp_path)
     assert account_of(tmp_path)["unit"] == PERSON
@@ -387,7 +382,7 @@ def test_a_sum_is_of_persons_until_a_release_is_by_the_row(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("first", "second"), [(plan_of(1), by_row()), (by_row(), plan_of(1))])
-def test_one_kept_row_and_releases_by_the_row_are_not_mixed(tmp_path: Path, first: Plan, second: Plan) -> None:
+def test_one_kept_row_and_releases_by_the_row_are_not_mixed(tmp_path, first, second):
     released(tmp_path, first)
     raised(tmp_path)
     with pytest.raises(ParameterError) as refused:
@@ -397,7 +392,7 @@ def test_one_kept_row_and_releases_by_the_row_are_not_mixed(tmp_path: Path, firs
     assert account_of(tmp_path)["spent_epsilon"] == 1.0
 
 
-def test_where_two_accounts_become_one_a_single_kept_row_counts_as_two(tmp_path: Path) -> None:
+def test_where_two_accounts_become_one_a_single_kept_row_counts_as_two(tmp_path):
     """Nothing is refused that was charged already: the sum is put right instead."""
     from workbench.release.ledger.records import Release, by_the_row
 
@@ -409,12 +404,12 @@ def test_where_two_accounts_become_one_a_single_kept_row_counts_as_two(tmp_path:
     assert [r.epsilon for r in by_the_row([stated(1), stated(2)])] == [1, 1]
 
 
-def test_a_named_account_states_whom_its_sum_bounds(tmp_path: Path) -> None:
+def test_a_named_account_states_whom_its_sum_bounds(tmp_path):
     released(tmp_path, plan_of(2, account="Survey"))
     assert certificate_of(tmp_path / "out.csv")["account"]["unit"] == "person"
 
 
-def test_a_reservation_keeps_its_unit_in_the_ledger(tmp_path: Path) -> None:
+def test_a_reservation_keeps_its_unit_in_the_ledger(tmp_path):
     released(tmp_path, plan_of(2))
     with Ledger.open(tmp_path / "l.sqlite") as book:
         (release,) = book.releases()
@@ -426,7 +421,7 @@ def test_a_reservation_keeps_its_unit_in_the_ledger(tmp_path: Path) -> None:
             book.reserve(release.dataset, cost, work="toy")
 
 
-def test_checking_values_refuses_nothing_for_the_rows_of_a_person(tmp_path: Path) -> None:
+def test_checking_values_refuses_nothing_for_the_rows_of_a_person(tmp_path):
     """The plan is total: whatever a row says, and whether it is kept, no release stops at it."""
     table = table_of(["a", "a", "a"], ["Graz", "nowhere", None])
     check_values(prepare_rows(plan_of(1), table, destination(tmp_path / "o.csv")), CancelToken())

@@ -1,7 +1,5 @@
 """A file of predictions holds no formulas and no stray lines, and takes no picture's place."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any
@@ -56,7 +54,7 @@ def lines_of(path: Path) -> list[list[str]]:
         return list(csv.reader(stream))
 
 
-def test_names_of_files_and_classes_are_no_formulas_and_no_lines(tmp_path: Path) -> None:
+def test_names_of_files_and_classes_are_no_formulas_and_no_lines(tmp_path):
     images = pictures(HOSTILE)
     write_image_predictions(found(images, np.zeros(5, np.int32)), tmp_path / "a.csv")
     header, *lines = lines_of(tmp_path / "a.csv")
@@ -74,12 +72,12 @@ def test_names_of_files_and_classes_are_no_formulas_and_no_lines(tmp_path: Path)
 
 
 @pytest.mark.parametrize("number", ["-1", "+5.", "-.5e-3", "-inf", "1e5"])
-def test_a_number_stays_one(number: str) -> None:
+def test_a_number_stays_one(number):
     assert cell_text(number) == number
 
 
 @pytest.mark.parametrize("text", ["-1+cmd|x", "+", "=1", "@SUM(A1)", "\tx", "-1\n", "\r=1"])
-def test_what_a_spreadsheet_would_compute_does_not(text: str) -> None:
+def test_what_a_spreadsheet_would_compute_does_not(text):
     assert cell_text(text).startswith("'")
     assert cell_text(text).isprintable()
 
@@ -101,7 +99,7 @@ def idx(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["folders", "idx"])
-def test_no_picture_and_no_labels_are_replaced(tmp_path: Path, kind: str) -> None:
+def test_no_picture_and_no_labels_are_replaced(tmp_path, kind):
     path = class_folders(tmp_path / "set") if kind == "folders" else idx(tmp_path / "set")
     images = read_images(path)
     taken = "dark/a.png" if kind == "folders" else "train-labels-idx1-ubyte"
@@ -145,7 +143,7 @@ def images(classes: tuple[str, ...] = SHADES, side: int = 2) -> ImageSet:
     return ImageSet.of(np.repeat(pixels, side * side).reshape(4, 1, side, side), labels, classes, "made")
 
 
-def test_they_are_judged_by_the_names_of_the_classes() -> None:
+def test_they_are_judged_by_the_names_of_the_classes():
     found = predict_images(opened_for_images(), images())
     assert found.codes.tolist() == [0, 1, 2, 0]
     assert found.chances.tolist() == pytest.approx([0.8] * 4)
@@ -155,7 +153,7 @@ def test_they_are_judged_by_the_names_of_the_classes() -> None:
     assert fewer.truth.tolist() == [2, 1, 1, 1]
 
 
-def test_other_classes_are_not_judged_and_another_shape_is_refused() -> None:
+def test_other_classes_are_not_judged_and_another_shape_is_refused():
     other = predict_images(opened_for_images(), images(("x", "y")))
     assert (other.truth, other.accuracy, other.confusion, other.right) == (None, None, None, 0)
     with pytest.raises(InputError, match="the images are 3 × 3 grey, the network reads 2 × 2 grey"):
@@ -166,7 +164,7 @@ def test_other_classes_are_not_judged_and_another_shape_is_refused() -> None:
         images_to_predict(opened_for_images(), ["table.csv"])
 
 
-def test_the_file_is_whole_private_and_never_in_place_of_the_images(tmp_path: Path) -> None:
+def test_the_file_is_whole_private_and_never_in_place_of_the_images(tmp_path):
     found = predict_images(opened_for_images(), images())
     write_image_predictions(found, tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(newline="") as stream:

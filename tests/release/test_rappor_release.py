@@ -1,7 +1,5 @@
 """The release of RAPPOR reports: charged first, certified, verified; kept answers; what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -60,7 +58,7 @@ def release(
         return release_prepared(prepared, opened)
 
 
-def test_reports_are_charged_certified_and_verified(tmp_path: Path) -> None:
+def test_reports_are_charged_certified_and_verified(tmp_path):
     out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
     out.mkdir()
     done = release(ledger, out / "out.csv")
@@ -86,7 +84,7 @@ def test_reports_are_charged_certified_and_verified(tmp_path: Path) -> None:
     assert not any(city in text for city in ("Graz", "Linz", "Wien"))
 
 
-def test_repeated_reports_cost_no_more_than_any_number_of_them(tmp_path: Path) -> None:
+def test_repeated_reports_cost_no_more_than_any_number_of_them(tmp_path):
     ledger, target = tmp_path / "l.sqlite", tmp_path / "out.csv"
     done = release(ledger, target, Collection(column="city", reports=50))
     assert done.epsilon_charged == cost(SMALL, 50).decimal() == Decimal("4.394450")
@@ -100,7 +98,7 @@ def test_repeated_reports_cost_no_more_than_any_number_of_them(tmp_path: Path) -
     assert verify_any(target) == []
 
 
-def test_an_infinite_cost_is_refused_and_a_finite_one_of_one_report_is_not(tmp_path: Path) -> None:
+def test_an_infinite_cost_is_refused_and_a_finite_one_of_one_report_is_not(tmp_path):
     with pytest.raises(ParameterError, match="infinite epsilon"):
         release(tmp_path / "l.sqlite", tmp_path / "out.csv", parameters=RapporParameters(k=8, m=2, f=0, p=0, q=1))
     assert not (tmp_path / "l.sqlite").exists()
@@ -111,7 +109,7 @@ def test_an_infinite_cost_is_refused_and_a_finite_one_of_one_report_is_not(tmp_p
     assert verify_any(tmp_path / "out.csv") == []
 
 
-def test_a_client_that_comes_back_gives_its_permanent_answer(tmp_path: Path) -> None:
+def test_a_client_that_comes_back_gives_its_permanent_answer(tmp_path):
     parameters = dataclasses.replace(SMALL, p=0.0, q=1.0)  # a report is the permanent answer itself
     names = [f"client {i}" for i in range(40)]
     of = clients(client=[*names], value=[f"v{i % 3}" for i in range(39)] + [None])
@@ -153,16 +151,14 @@ REFUSED: list[tuple[str, dict[str, list[str | None]], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("columns", "asked", "told"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_a_contradiction_is_refused_with_its_row_before_anything_is_reserved(
-    tmp_path: Path, columns: dict[str, list[str | None]], asked: dict[str, Any], told: str
-) -> None:
+def test_a_contradiction_is_refused_with_its_row_before_anything_is_reserved(tmp_path, columns, asked, told):
     with pytest.raises((InputError, ParameterError)) as caught:
         release(tmp_path / "l.sqlite", tmp_path / "out.csv", Collection(column="v", **asked), of=clients(**columns))
     assert told in str(caught.value) or "'d'" in str(caught.value)
     assert not (tmp_path / "l.sqlite").exists()
 
 
-def test_given_cohorts_and_basic_values(tmp_path: Path) -> None:
+def test_given_cohorts_and_basic_values(tmp_path):
     of = clients(cohort=["3", "1", "3"], v=["x", "y", None])
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", Collection(column="v", cohort="cohort"), of=of)
     assert read_sum(tmp_path / "out.csv", SMALL).reports.tolist() == [0, 1, 0, 2]
@@ -175,7 +171,7 @@ def test_given_cohorts_and_basic_values(tmp_path: Path) -> None:
         release(tmp_path / "b.sqlite", tmp_path / "c.csv", Collection(column="v"), basic, of, basic=("x", "z"))
 
 
-def test_a_column_that_is_published_as_it_is_cannot_be_reported(tmp_path: Path) -> None:
+def test_a_column_that_is_published_as_it_is_cannot_be_reported(tmp_path):
     table, plan = clients(v=["x", "y"])
     kept = dataclasses.replace(plan, columns=(Column(name="v", action="keep"),))
     with pytest.raises(ParameterError, match="publishes as it is"):
@@ -203,9 +199,7 @@ FORGED: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
 
 
 @pytest.mark.parametrize(("change", "told"), [f[1:] for f in FORGED], ids=[f[0] for f in FORGED])
-def test_verification_finds_a_forged_certificate(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None], told: str
-) -> None:
+def test_verification_finds_a_forged_certificate(tmp_path, change, told):
     target = tmp_path / "out.csv"
     release(tmp_path / "l.sqlite", target)
     forge(target, change)
@@ -222,14 +216,14 @@ def test_verification_finds_a_forged_certificate(
         (b'{"format": "privacy-workbench-rappor-answers", "version": 1, "key": "zz"}\n', "not a file of kept"),
     ],
 )
-def test_a_strange_file_of_answers_is_refused(tmp_path: Path, text: bytes, told: str) -> None:
+def test_a_strange_file_of_answers_is_refused(tmp_path, text, told):
     path = tmp_path / "answers"
     path.write_bytes(text)
     with pytest.raises(InputError, match=told):
         load_answers(path, SMALL, "v")
 
 
-def test_damaged_answers_are_refused_with_their_line(tmp_path: Path) -> None:
+def test_damaged_answers_are_refused_with_their_line(tmp_path):
     path, asked = tmp_path / "answers", Collection(column="v", client="c")
     of = clients(c=["a", "b"], v=["x", "y"])
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", asked, of=of, answers=path)
@@ -250,7 +244,7 @@ def test_damaged_answers_are_refused_with_their_line(tmp_path: Path) -> None:
         rappor_work(SMALL, Collection(column="v"), 2, answers=path)
 
 
-def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path: Path) -> None:
+def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path):
     table, _ = clients(client=["ann", "bob", "eve"], city=["Oslo", "Rome", "Oslo"])
     asked, kept = dataclasses.replace(CITY, client="client"), tmp_path / "kept.csv"
     work = rappor_work(SMALL, asked, table.rows, answers=kept)
@@ -263,7 +257,7 @@ def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path: Path) ->
     assert kept.exists()
 
 
-def test_a_certificate_of_fewer_reports_a_client_than_the_file_has_is_not_believed(tmp_path: Path) -> None:
+def test_a_certificate_of_fewer_reports_a_client_than_the_file_has_is_not_believed(tmp_path):
     target, asked = tmp_path / "out.csv", dataclasses.replace(CITY, client="client", reports=3)
     of = clients(client=["ann", "ann", "ann", "bob", "bob", "eve"], city=["Oslo"] * 3 + ["Rome"] * 3)
     release(tmp_path / "l.sqlite", target, asked, RapporParameters(k=16, h=2, m=4, p=0.5, q=0.75, f=0.1), of=of)

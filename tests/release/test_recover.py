@@ -1,7 +1,5 @@
 """What the next run makes of a release that was killed, and what recovery leaves: what still runs or is another's."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -74,7 +72,7 @@ PAIR = {"people.csv", "people.csv.certificate.json"}
 
 
 @pytest.fixture
-def ledger(path: Path) -> Path:
+def ledger(path):
     return path
 
 
@@ -84,7 +82,7 @@ def recovered(ledger: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_first_release_killed_at_any_moment_is_settled_truly(folder: Path, ledger: Path, moment: str) -> None:
+def test_a_first_release_killed_at_any_moment_is_settled_truly(folder, ledger, moment):
     owner, name, call, after, expected = MOMENTS[moment]
     target = folder / "people.csv"
     assert run_to_exit(release_and_die, ledger, target, owner, name, call, after) == -9
@@ -105,9 +103,7 @@ def test_a_first_release_killed_at_any_moment_is_settled_truly(folder: Path, led
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_later_release_killed_at_any_moment_keeps_the_old_one_or_is_whole(
-    folder: Path, ledger: Path, moment: str
-) -> None:
+def test_a_later_release_killed_at_any_moment_keeps_the_old_one_or_is_whole(folder, ledger, moment):
     owner, name, call, after, expected = MOMENTS[moment]
     target = folder / "people.csv"
     release(ledger, target)
@@ -128,7 +124,7 @@ def test_a_later_release_killed_at_any_moment_keeps_the_old_one_or_is_whole(
     assert verify_release(target) == []
 
 
-def test_an_old_certificate_is_never_gone_while_its_table_stands(folder: Path, ledger: Path) -> None:
+def test_an_old_certificate_is_never_gone_while_its_table_stands(folder, ledger):
     """The new certificate replaces the old one in one step, though Linux cannot link over a name."""
     target = folder / "people.csv"
     release(ledger, target)
@@ -146,9 +142,7 @@ def test_an_old_certificate_is_never_gone_while_its_table_stands(folder: Path, l
         raise_cap(ledger, "30")
 
 
-def test_a_pair_of_which_one_half_has_its_name_is_completed_before_anything_else_is_released(
-    folder: Path, ledger: Path
-) -> None:
+def test_a_pair_of_which_one_half_has_its_name_is_completed_before_anything_else_is_released(folder, ledger):
     target = folder / "people.csv"
     release(ledger, target)
     raise_cap(ledger, "60")
@@ -160,7 +154,7 @@ def test_a_pair_of_which_one_half_has_its_name_is_completed_before_anything_else
     assert verify_release(target) == []
 
 
-def test_another_request_does_not_take_away_a_finished_draw(folder: Path, ledger: Path) -> None:
+def test_another_request_does_not_take_away_a_finished_draw(folder, ledger):
     target = folder / "people.csv"
     assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
     raise_cap(ledger, "60")
@@ -174,7 +168,7 @@ def test_another_request_does_not_take_away_a_finished_draw(folder: Path, ledger
     assert release(ledger, target).published_earlier
 
 
-def test_a_part_that_is_not_what_its_certificate_says_is_never_put_in_place(folder: Path, ledger: Path) -> None:
+def test_a_part_that_is_not_what_its_certificate_says_is_never_put_in_place(folder, ledger):
     target = folder / "people.csv"
     assert run_to_exit(release_and_die, ledger, target, PART, "publish") == -9
     (part,) = folder.glob("*.part")
@@ -186,7 +180,7 @@ def test_a_part_that_is_not_what_its_certificate_says_is_never_put_in_place(fold
     assert verify_release(target) == []
 
 
-def test_a_crash_whose_files_are_gone_is_settled_by_the_ledger_alone(folder: Path, ledger: Path) -> None:
+def test_a_crash_whose_files_are_gone_is_settled_by_the_ledger_alone(folder, ledger):
     """Whether anything was written does not follow from what is found: the charge comes before the first byte."""
     target = folder / "people.csv"
     for moment, expected in (((EXPORT, "draw_prepared", 1, True), "void"), ((PART, "finish", 1, True), "charged")):
@@ -198,7 +192,7 @@ def test_a_crash_whose_files_are_gone_is_settled_by_the_ledger_alone(folder: Pat
     assert statuses(ledger) == ["void", "charged"]
 
 
-def test_recovery_touches_no_file_that_the_ledger_names_elsewhere(folder: Path, ledger: Path, tmp_path: Path) -> None:
+def test_recovery_touches_no_file_that_the_ledger_names_elsewhere(folder, ledger, tmp_path):
     """The attack: a ledger whose entries name somebody's files is only shown, and they are gone."""
     target = folder / "people.csv"
     assert run_to_exit(release_and_die, ledger, target, EXPORT, "draw_prepared") == -9
@@ -228,7 +222,7 @@ def test_recovery_touches_no_file_that_the_ledger_names_elsewhere(folder: Path, 
     assert names_in(folder) == PAIR
 
 
-def test_what_another_ledger_drew_for_the_same_output_stays(folder: Path, ledger: Path, tmp_path: Path) -> None:
+def test_what_another_ledger_drew_for_the_same_output_stays(folder, ledger, tmp_path):
     target, other = folder / "people.csv", tmp_path / "other.sqlite"
     assert run_to_exit(release_and_die, other, target, RECOVER, "write_whole") == -9
     (theirs,) = folder.iterdir()
@@ -238,7 +232,7 @@ def test_what_another_ledger_drew_for_the_same_output_stays(folder: Path, ledger
     assert names_in(folder) == PAIR
 
 
-def test_a_part_is_for_its_owner_alone_so_that_nobody_else_can_lock_it(folder: Path, ledger: Path) -> None:
+def test_a_part_is_for_its_owner_alone_so_that_nobody_else_can_lock_it(folder, ledger):
     """The attack: whoever may read the output's folder locks it, and reads the finished part meanwhile."""
     fcntl = pytest.importorskip("fcntl")
     target = folder / "people.csv"
@@ -254,7 +248,7 @@ def test_a_part_is_for_its_owner_alone_so_that_nobody_else_can_lock_it(folder: P
     assert statuses(ledger) == ["charged"]
 
 
-def test_recovery_killed_in_its_own_middle_is_taken_up_again(folder: Path, ledger: Path) -> None:
+def test_recovery_killed_in_its_own_middle_is_taken_up_again(folder, ledger):
     for number, step in enumerate(
         [(LEDGER, "void"), (RECOVER, "write_whole"), (PART, "publish"), (LEDGER, "finished"), ("os", "replace")]
     ):
@@ -274,9 +268,7 @@ def test_recovery_killed_in_its_own_middle_is_taken_up_again(folder: Path, ledge
 
 
 @pytest.mark.parametrize("document", ["[]", "{}", "null", '{"output": []}', '{"output": {"sha256": 5}}'])
-def test_a_finished_draw_whose_certificate_was_replaced_is_never_published(
-    folder: Path, ledger: Path, document: str
-) -> None:
+def test_a_finished_draw_whose_certificate_was_replaced_is_never_published(folder, ledger, document):
     target = folder / "people.csv"
     assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
     raise_cap(ledger, "60")
@@ -291,7 +283,7 @@ def test_a_finished_draw_whose_certificate_was_replaced_is_never_published(
 # -- whose reservation and whose part it is ---------------------------------------------------------------------------
 
 
-def test_this_process_still_runs_and_a_dead_one_does_not() -> None:
+def test_this_process_still_runs_and_a_dead_one_does_not():
     process = forks().Process(target=os.getpid)
     process.start()
     process.join()
@@ -334,7 +326,7 @@ def held(ledger: Path, target: Path) -> Iterator[BaseProcess]:
     process.join(60)
 
 
-def test_a_release_that_still_runs_is_left_alone(folder: Path, ledger: Path) -> None:
+def test_a_release_that_still_runs_is_left_alone(folder, ledger):
     target = folder / "people.csv"
     with held(ledger, target) as process:
         assert recovered(ledger) == []
@@ -346,9 +338,7 @@ def test_a_release_that_still_runs_is_left_alone(folder: Path, ledger: Path) -> 
     assert verify_release(target) == []
 
 
-def test_a_run_whose_reservation_was_taken_for_dead_writes_nothing(
-    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_whose_reservation_was_taken_for_dead_writes_nothing(folder, ledger, monkeypatch):
     """It may look dead because a clock was set, or because it runs in another container."""
     with held(ledger, folder / "people.csv") as process:
         with monkeypatch.context() as patch:
@@ -360,9 +350,7 @@ def test_a_run_whose_reservation_was_taken_for_dead_writes_nothing(
     assert statuses(ledger) == ["void"]
 
 
-def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(
-    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(folder, ledger, monkeypatch):
     new = ledger.with_name("new.sqlite")
     with held(ledger, folder / "people.csv") as process, Ledger.open(ledger) as opened:
         with pytest.raises(InputError, match=f"is in progress, in process {process.pid}.*wait for it"):
@@ -378,7 +366,7 @@ def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(
     assert "costs nothing" in told
 
 
-def test_runs_at_once_publish_a_finished_draw_once(folder: Path, ledger: Path) -> None:
+def test_runs_at_once_publish_a_finished_draw_once(folder, ledger):
     target = folder / "people.csv"
     for _ in range(4):
         assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
@@ -393,14 +381,14 @@ def test_runs_at_once_publish_a_finished_draw_once(folder: Path, ledger: Path) -
         raise_cap(ledger, str(3 * (statuses(ledger).count("charged") + 1)))
 
 
-def test_a_reservation_of_another_machine_is_kept(folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reservation_of_another_machine_is_kept(folder, ledger, monkeypatch):
     assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw_prepared") == -9
     monkeypatch.setattr(custody.socket, "gethostname", lambda: "elsewhere")
     assert recovered(ledger) == []
     assert statuses(ledger) == ["reserved"]
 
 
-def test_a_part_that_is_in_use_or_cannot_be_opened_stays(folder: Path, ledger: Path) -> None:
+def test_a_part_that_is_in_use_or_cannot_be_opened_stays(folder, ledger):
     target = folder / "people.csv"
     assert run_to_exit(release_and_die, ledger, target, PART, "finish", 1, True) == -9
     (part,) = folder.iterdir()
@@ -413,7 +401,7 @@ def test_a_part_that_is_in_use_or_cannot_be_opened_stays(folder: Path, ledger: P
     assert names_in(folder) == PAIR
 
 
-def test_a_reservation_of_an_older_version_stays_charged(ledger: Path) -> None:
+def test_a_reservation_of_an_older_version_stays_charged(ledger):
     """That version wrote values before their charge was final."""
     with Ledger.open(ledger) as opened:
         opened.reserve("a" * 32, loss_of("1"), work="sanitize", details={"output": "/x/a.csv", "part": "/x/a.csv.part"})
@@ -434,7 +422,7 @@ def reserve_as_before(ledger: Path) -> None:
         opened.reserve("a" * 32, loss_of("1"), work="sanitize", details={"output": "/x/a.csv", "part": "/x/a.csv.part"})
 
 
-def test_recovery_over_a_tampered_ledger_decides_nothing(folder: Path, ledger: Path) -> None:
+def test_recovery_over_a_tampered_ledger_decides_nothing(folder, ledger):
     assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw_prepared") == -9
     connection = sqlite3.connect(ledger)
     with connection:
@@ -452,7 +440,7 @@ def test_recovery_over_a_tampered_ledger_decides_nothing(folder: Path, ledger: P
 # -- a run that is cut off --------------------------------------------------------------------------------------------
 
 
-def test_what_was_charged_without_a_release_is_said_and_what_was_reserved_is_void(path: Path) -> None:
+def test_what_was_charged_without_a_release_is_said_and_what_was_reserved_is_void(path):
     told = {"part": "out.csv.0123abcd.part", CHARGED_FIRST: True}
     with Ledger.open(path) as ledger:
         reserved = ledger.reserve("a", loss_of("0.5"), work="test", details=told)

@@ -1,7 +1,5 @@
 """What a training costs that ended early: in full once a figure of it was seen, whatever ended it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
@@ -52,7 +50,7 @@ def only(ledger: Ledger) -> tuple[str, Any]:
     return release_.status, release_.epsilon
 
 
-def test_a_checkpoint_that_cannot_be_kept_after_figures_were_shown_costs_the_whole_run(tmp_path: Path) -> None:
+def test_a_checkpoint_that_cannot_be_kept_after_figures_were_shown_costs_the_whole_run(tmp_path):
     """Who watches can put a file in place of the folder, and cancel."""
     token, shown = CancelToken(), []
     folder = tmp_path / "checkpoint"
@@ -73,7 +71,7 @@ def test_a_checkpoint_that_cannot_be_kept_after_figures_were_shown_costs_the_who
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError, RuntimeError, MemoryError])
-def test_who_hears_a_run_and_lets_it_fail_pays_for_all_of_it(tmp_path: Path, error: type[Exception]) -> None:
+def test_who_hears_a_run_and_lets_it_fail_pays_for_all_of_it(tmp_path, error):
     def hear(event: Event) -> None:
         if step_of(event) == 6:
             raise error("gone")
@@ -84,10 +82,11 @@ def test_who_hears_a_run_and_lets_it_fail_pays_for_all_of_it(tmp_path: Path, err
         assert only(ledger) == ("charged", WHOLE.epsilon)
 
 
-@pytest.mark.parametrize(("error", "costs"), [(MemoryError, 5), (RuntimeError, None)])
-def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(
-    tmp_path: Path, error: type[Exception], costs: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    ("error", "quiet", "costs"),
+    [(MemoryError, True, 5), (RuntimeError, True, None), (MemoryError, False, None), (RuntimeError, False, None)],
+)
+def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(tmp_path, error, quiet, costs, monkeypatch):
     """Any other fault may depend on the rows. Steps count as the ledger counts them: 4, then 8 more, were claimed."""
     steps = iter(range(10**6))
     whole = PrivateStep.step
@@ -100,8 +99,9 @@ def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(
     monkeypatch.setattr(PrivateStep, "step", breaks)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises((error, WorkbenchError)):
-            release(ledger, tmp_path / "net", quiet=True)
+            release(ledger, tmp_path / "net", quiet=quiet)
         status, epsilon = only(ledger)
+    assert not (tmp_path / "net").exists()
     if costs is None:
         assert (status, epsilon) == ("charged", WHOLE.epsilon)
     else:
@@ -109,7 +109,7 @@ def test_of_a_quiet_run_a_lack_of_memory_alone_costs_less(
         assert PLAN.schedule(50).cost(costs).epsilon <= epsilon < WHOLE.epsilon
 
 
-def test_a_quiet_run_that_has_shown_an_accuracy_costs_all_of_it(tmp_path: Path) -> None:
+def test_a_quiet_run_that_has_shown_an_accuracy_costs_all_of_it(tmp_path):
     """The accuracy on public rows is one of private weights: to stop by it is a choice by them."""
     token, test = CancelToken(), TestSet(made(shift=2), public=True)
 
@@ -127,7 +127,7 @@ def test_a_quiet_run_that_has_shown_an_accuracy_costs_all_of_it(tmp_path: Path) 
         assert only(ledger) == ("charged", WHOLE.epsilon)
 
 
-def test_a_quiet_run_that_stops_before_its_first_accuracy_costs_its_steps(tmp_path: Path) -> None:
+def test_a_quiet_run_that_stops_before_its_first_accuracy_costs_its_steps(tmp_path):
     test, plan = TestSet(made(shift=2), public=True), replace(PLAN, epochs=40)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 9, quiet=True, test=test, plan=plan)
@@ -136,7 +136,7 @@ def test_a_quiet_run_that_stops_before_its_first_accuracy_costs_its_steps(tmp_pa
 
 
 @pytest.mark.parametrize("edited", ["shown", "noise", "rows", "steps", "quiet", "rows_per_person"])
-def test_nothing_written_into_a_checkpoint_makes_giving_up_cheaper(tmp_path: Path, edited: str) -> None:
+def test_nothing_written_into_a_checkpoint_makes_giving_up_cheaper(tmp_path, edited):
     quiet = edited not in ("shown", "quiet")
     people = 2 if edited == "rows_per_person" else 1
     plan = replace(PLAN, noise=4.0)
@@ -153,9 +153,7 @@ def test_nothing_written_into_a_checkpoint_makes_giving_up_cheaper(tmp_path: Pat
         assert ledger.verify() == []
 
 
-def test_a_run_of_several_rows_per_person_goes_on_with_its_own_event_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_several_rows_per_person_goes_on_with_its_own_event_alone(tmp_path, monkeypatch):
     from workbench.deep import plan as plans
 
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -172,7 +170,7 @@ def test_a_run_of_several_rows_per_person_goes_on_with_its_own_event_alone(
         assert done.training.steps == STEPS
 
 
-def test_a_request_written_into_a_checkpoint_is_not_the_one_that_began_it(tmp_path: Path) -> None:
+def test_a_request_written_into_a_checkpoint_is_not_the_one_that_began_it(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
         raw = json.loads((folder / STATE).read_text("utf-8"))
@@ -185,7 +183,7 @@ def test_a_request_written_into_a_checkpoint_is_not_the_one_that_began_it(tmp_pa
             release(ledger, tmp_path / "net", plan=plan, checkpoints=Checkpoints(resume=folder))
 
 
-def test_a_quiet_run_with_a_public_test_set_that_is_not_kept_costs_all_of_it(tmp_path: Path) -> None:
+def test_a_quiet_run_with_a_public_test_set_that_is_not_kept_costs_all_of_it(tmp_path):
     token, test = CancelToken(), TestSet(made(shift=2), public=True)
 
     def hear(event: Event) -> None:

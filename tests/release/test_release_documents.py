@@ -1,7 +1,5 @@
 """The document of a release says what its verified JSON says, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal
@@ -33,7 +31,6 @@ def section(document: Document, title: str) -> Section:
 
 
 def words(document: Document) -> str:
-    """Return every text of a document."""
     found = [document.title, document.subtitle, document.foot]
     for part in document.sections:
         found.append(part.title)
@@ -144,7 +141,7 @@ def central(tmp_path: Path, kind: str, delta: str = "0") -> Path:
         work = statistics_work(usual_request(plan).checked(plan), plan, 1.0, table.rows, to.format, given)
     else:
         to = destination(tmp_path / "out.csv")
-        work = synthesis_work(plan, Decimal(1), table.rows, to.format, SynthesisParameters(target="city"), given)
+        work = synthesis_work(plan, SynthesisParameters(target="city"), Decimal(1), given, table.rows, to.format)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         release_prepared(prepare(plan, table, to, work), ledger)
     return tmp_path / "out.csv"

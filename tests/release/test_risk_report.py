@@ -1,9 +1,6 @@
 """The report: what is measured and attacked follows from the lists, the document says it is private, the bundle too."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -27,7 +24,7 @@ ASKED = ReportRequest(quasi=("age", "sex", "zip"), sensitive="label", attacks=10
 
 
 @pytest.fixture(scope="module")
-def people() -> tuple[Table, Table]:
+def people():
     """Rows that are released, and rows that are kept back."""
     table = read_table("sample:people")
     used, other = (Table(table.frame.slice(k * 600, 600), "people.csv") for k in (0, 1))
@@ -35,7 +32,7 @@ def people() -> tuple[Table, Table]:
 
 
 @pytest.fixture(scope="module")
-def released(people: tuple[Table, Table], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def released(people, tmp_path_factory):
     """A copy of the rows, without a certificate."""
     path = tmp_path_factory.mktemp("copy") / "copy.csv"
     people[0].frame.drop("id", "name").write_csv(path)
@@ -46,7 +43,7 @@ def texts(document: Document) -> str:
     return document_bytes(document, ".html").decode()
 
 
-def test_a_table_alone_has_its_measures_and_no_attack(people: tuple[Table, Table], tmp_path: Path) -> None:
+def test_a_table_alone_has_its_measures_and_no_attack(people, tmp_path):
     found = risk_report(people[0], request=ASKED, ledger=tmp_path / "l.sqlite")
     assert found.tried == ()
     assert found.risk["unique"] > 300
@@ -63,9 +60,7 @@ def test_a_table_alone_has_its_measures_and_no_attack(people: tuple[Table, Table
         assert [shown.study for shown in book.figures()] == ["risk"]
 
 
-def test_a_copy_is_attacked_by_every_attack_on_releases(
-    people: tuple[Table, Table], released: Path, tmp_path: Path
-) -> None:
+def test_a_copy_is_attacked_by_every_attack_on_releases(people, released, tmp_path):
     found = risk_report(people[0], released, people[1], request=ASKED, ledger=tmp_path / "l.sqlite")
     able = [a.name for a in attacks.ATTACKS if RELEASE in [needed.name for needed in a.given]]
     assert [t.attack.name for t in found.tried] == able
@@ -104,18 +99,14 @@ def test_a_copy_is_attacked_by_every_attack_on_releases(
         assert sorted({shown.study for shown in book.figures()}) == ["attack", "quality", "risk"]
 
 
-def test_an_attack_that_needs_a_control_set_says_so(
-    people: tuple[Table, Table], released: Path, tmp_path: Path
-) -> None:
+def test_an_attack_that_needs_a_control_set_says_so(people, released, tmp_path):
     found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
     reasons = {t.attack.name: t.why_not for t in found.tried if t.outcome is None}
     assert reasons["closest"] == "It needs rows of other people, who were not released."
     assert reasons["closest"] in texts(risk_document(found))
 
 
-def test_another_attack_is_in_the_report_by_its_line(
-    people: tuple[Table, Table], released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_attack_is_in_the_report_by_its_line(people, released, tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.release.risk_report.ATTACKS", attacks.ATTACKS[2:3])
     found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
     assert list(found.to_plain()["not_tried"]) == []
@@ -123,9 +114,7 @@ def test_another_attack_is_in_the_report_by_its_line(
     assert "One attack was made" in " ".join(in_short(found))
 
 
-def test_an_attack_that_a_guess_equals_found_nothing(
-    people: tuple[Table, Table], released: Path, tmp_path: Path
-) -> None:
+def test_an_attack_that_a_guess_equals_found_nothing(people, released, tmp_path):
     """Without a control set the risk of linking by columns that all people share is 100 %, and so is a guess."""
     found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
     tried = next(t for t in found.tried if t.attack.name == "linkability" and t.outcome is not None)
@@ -140,14 +129,14 @@ def test_an_attack_that_a_guess_equals_found_nothing(
     assert "does, or more than it finds of people who were not released." in " ".join(in_short(alone))
 
 
-def test_without_quasi_identifiers_there_is_no_report(people: tuple[Table, Table], tmp_path: Path) -> None:
+def test_without_quasi_identifiers_there_is_no_report(people, tmp_path):
     with pytest.raises(ParameterError, match="no quasi-identifier"):
         risk_report(people[0], request=ReportRequest(), ledger=tmp_path / "l.sqlite")
     assert not (tmp_path / "l.sqlite").exists()
 
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
-def test_from_python_a_table_is_reported_on(people: tuple[Table, Table], tmp_path: Path) -> None:
+def test_from_python_a_table_is_reported_on(people, tmp_path):
     frame = people[0].frame.cast(pl.String).to_pandas()
     out = tmp_path / "r.html"
     found = api.report(frame, out, quasi=["age", "sex"], study_ledger=tmp_path / "l.sqlite")
@@ -156,7 +145,7 @@ def test_from_python_a_table_is_reported_on(people: tuple[Table, Table], tmp_pat
     assert "not for release" in out.read_text("utf-8")
 
 
-def test_a_score_that_cannot_be_computed_is_a_dash(tmp_path: Path) -> None:
+def test_a_score_that_cannot_be_computed_is_a_dash(tmp_path):
     rng = np.random.default_rng(1)
     unrelated = pl.DataFrame({"a": rng.integers(0, 60, 300), "b": rng.integers(0, 60, 300)})
     unrelated.write_csv(tmp_path / "one.csv")

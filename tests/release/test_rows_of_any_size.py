@@ -342,9 +342,8 @@ class Words:
 def order_of(spilled: SpilledRows, coins: Any) -> tuple[int, ...]:
     """Return the order in which rows come out, each of which is named by its first cell."""
     rows = spilled._scattered(coins, ignore, CancelToken())
-    drawn = DrawnInParts(
-        rows, (), [], coins, names=("kept",), kept_types={}, rows=spilled._table.rows, releasable=False
-    )
+    facts = {"names": ("kept",), "kept_types": {}, "rows": spilled._table.rows, "releasable": False}
+    drawn = DrawnInParts(lambda: rows, rows.buckets, (), [], coins, **facts)
     return tuple(int(cell) for piece in drawn.pieces() for cell in piece["kept"])
 
 

@@ -1,7 +1,5 @@
 """Noisy rows that workers draw: the rows of the table, one draw of each part published, one charge whatever dies."""
 
-from __future__ import annotations
-
 import gzip
 from contextlib import ExitStack
 from decimal import Decimal
@@ -41,7 +39,7 @@ HERE = "tcp://127.0.0.1:1"
 
 
 @pytest.fixture(autouse=True)
-def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def parts(monkeypatch):
     """Let files of text be read in parts, and every part have a few rows."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(on_workers, "PART_BYTES", 512)
@@ -83,7 +81,7 @@ def same_rows(found: pl.DataFrame, frame: pl.DataFrame) -> bool:
 # -- the leave to draw elsewhere --------------------------------------------------------------------------------------
 
 
-def test_copies_draw_and_the_original_accepts_one_draw_of_each_part() -> None:
+def test_copies_draw_and_the_original_accepts_one_draw_of_each_part():
     leave = released_ask([EVENT]).elsewhere({"a": 0.3}, 2)
     with pytest.raises(UndeclaredError, match="where draws are accepted, none is made"):
         leave.random_bits("a", 0.3)
@@ -101,7 +99,7 @@ def test_copies_draw_and_the_original_accepts_one_draw_of_each_part() -> None:
             refused()
 
 
-def test_a_leave_serves_its_event_once_and_for_its_amount() -> None:
+def test_a_leave_serves_its_event_once_and_for_its_amount():
     ask = released_ask([EVENT])
     ask.elsewhere({"a": 0.3}, 1)
     assert ask.left == []
@@ -112,7 +110,7 @@ def test_a_leave_serves_its_event_once_and_for_its_amount() -> None:
             released_ask([EVENT]).elsewhere({label: epsilon}, 1)
 
 
-def test_nothing_but_the_operating_systems_random_bits_goes_elsewhere() -> None:
+def test_nothing_but_the_operating_systems_random_bits_goes_elsewhere():
     for ask in (study_ask([EVENT]), exact_ask(), ask_by(ReleasedNoise(), [EVENT], ChaCha20Entropy())):
         with pytest.raises(UndeclaredError, match="only a release"):
             ask.elsewhere({"a": 0.3}, 1)
@@ -123,9 +121,7 @@ def test_nothing_but_the_operating_systems_random_bits_goes_elsewhere() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(rows=st.integers(1, 60), size=st.integers(1, 3000), seed=st.integers(0, 9), end=st.booleans())
-def test_cuts_have_every_row_once(
-    tmp_path_factory: pytest.TempPathFactory, rows: int, size: int, seed: int, end: bool
-) -> None:
+def test_cuts_have_every_row_once(tmp_path_factory, rows, size, seed, end):
     path = tmp_path_factory.mktemp("cuts") / "a.csv"
     frame = written(path, rows, seed)
     if not end:
@@ -144,7 +140,7 @@ def test_cuts_have_every_row_once(
 # -- releases, without a cluster --------------------------------------------------------------------------------------
 
 
-def test_a_second_draw_of_a_part_is_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_draw_of_a_part_is_thrown_away(tmp_path, monkeypatch):
     frame = written(tmp_path / "a.csv", ROWS)
     drawn: list[Any] = []
     there = on_workers._there
@@ -171,9 +167,7 @@ def test_a_second_draw_of_a_part_is_thrown_away(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("in_parts", [True, False])
-def test_a_value_that_cannot_be_used_is_refused_as_on_one_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_parts: bool
-) -> None:
+def test_a_value_that_cannot_be_used_is_refused_as_on_one_machine(tmp_path, monkeypatch, in_parts):
     frame = written(tmp_path / "a.csv", ROWS)
     frame = frame.with_columns(n=pl.Series(["x" if k in (77, 150) else v for k, v in enumerate(frame["n"])]))
     frame.write_csv(tmp_path / "a.csv")
@@ -190,7 +184,7 @@ def test_a_value_that_cannot_be_used_is_refused_as_on_one_machine(
 
 
 @pytest.mark.parametrize("moment", ["_of_part", "_draw"])
-def test_workers_refuse_another_file_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+def test_workers_refuse_another_file_of_that_name(tmp_path, monkeypatch, moment):
     path = tmp_path / "a.csv"
     written(path, ROWS)
 
@@ -208,7 +202,7 @@ def test_workers_refuse_another_file_of_that_name(tmp_path: Path, monkeypatch: p
     assert ("stays charged" in str(refused.value)) is (moment == "_draw")
 
 
-def test_a_file_that_workers_do_not_have_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_workers_do_not_have_is_named(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     written(path, ROWS)
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=lambda _: path.unlink()))
@@ -225,9 +219,7 @@ def test_a_file_that_workers_do_not_have_is_named(tmp_path: Path, monkeypatch: p
 )
 @NO_DASK[0]
 @NO_DASK[1]
-def test_a_release_has_the_rows_of_the_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster, keep_order: bool, how: str
-) -> None:
+def test_a_release_has_the_rows_of_the_table(tmp_path, monkeypatch, cluster, keep_order, how):
     path = tmp_path / "a.csv"
     frame = written(path, ROWS)
     if how == "text":  # of a packed file, which no worker could read in ranges
@@ -257,7 +249,7 @@ def test_a_release_has_the_rows_of_the_table(
 
 @NO_DASK[0]
 @NO_DASK[1]
-def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Path, cluster: Cluster) -> None:
+def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path, cluster):
     written(tmp_path / "a.csv", ROWS)
     cancel = CancelToken()
 
@@ -275,7 +267,7 @@ def test_cancel_while_rows_are_drawn_leaves_a_charge_and_no_output(tmp_path: Pat
 
 @NO_DASK[0]
 @NO_DASK[1]
-def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path, monkeypatch):
     monkeypatch.setattr(rows_on_workers, "WAIT", 300.0)
     frame = written(tmp_path / "a.csv", 30 * ROWS)  # too many to be drawn at one go
     with ExitStack() as started:
@@ -305,7 +297,7 @@ def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path: Path, monke
 
 
 @NO_DASK[0]
-def test_no_rows_go_to_an_unencrypted_scheduler_in_place_of_an_encrypted_one(tmp_path: Path) -> None:
+def test_no_rows_go_to_an_unencrypted_scheduler_in_place_of_an_encrypted_one(tmp_path):
     file = tmp_path / "scheduler.json"
     plain, encrypted, other = "tcp://127.0.0.1:1", "tls://127.0.0.1:2", "tls://127.0.0.1:3"
     for first, then, used in ((encrypted, plain, encrypted), (encrypted, other, other), (plain, encrypted, encrypted)):
@@ -326,9 +318,7 @@ def new_folder(folder: Path) -> Path:
 @pytest.mark.parametrize("moment", [1, 5])
 @NO_DASK[0]
 @NO_DASK[1]
-def test_a_kill_of_a_worker_costs_time_and_that_of_a_scheduler_another_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str, which: str, moment: int
-) -> None:
+def test_a_kill_of_a_worker_costs_time_and_that_of_a_scheduler_another_run(tmp_path, monkeypatch, label, which, moment):
     monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
     small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)
     frame = written(tmp_path / "a.csv", 20_000)

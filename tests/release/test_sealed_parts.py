@@ -1,7 +1,5 @@
 """A draw by workers that was interrupted goes on: with the parts that are drawn, of the same rows, at one charge."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -19,7 +17,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from local_cluster import NO_DASK, ROOT, Cluster, copy, here, until
+from local_cluster import NO_DASK, ROOT, copy, here, until
 from test_rows_of_any_size import as_read, left_beside, plan_of, written
 from test_rows_on_workers import ROWS, charges, parts, released, same_rows  # noqa: F401  # small parts, everywhere
 
@@ -69,9 +67,7 @@ def same(a: Rows, b: Rows) -> bool:
 
 @settings(deadline=None, max_examples=40)
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5), cut=st.integers(1, 60), flip=st.booleans())
-def test_a_record_that_a_crash_has_cut_counts_as_not_drawn(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], cut: int, flip: bool
-) -> None:
+def test_a_record_that_a_crash_has_cut_counts_as_not_drawn(tmp_path_factory, sizes, cut, flip):
     path = tmp_path_factory.mktemp("sealed") / "out.part"
     drawn, order = [some_rows(size, k) for k, size in enumerate(sizes)], list(reversed(range(len(sizes))))
     with opened(path) as sealed:
@@ -111,7 +107,7 @@ def dies(after: int) -> Any:
 
 
 @pytest.fixture
-def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+def interrupted(tmp_path, monkeypatch):
     """Write a table and let its release be interrupted after three parts; the next cluster lives."""
     frame = written(tmp_path / "a.csv", ROWS)
     monkeypatch.setattr(on_workers, "run_tasks_on", dies(DIES_AFTER))
@@ -128,9 +124,7 @@ def drawn_files(folder: Path) -> list[Path]:
     return [p for p in folder.iterdir() if p.name.endswith(".part")]
 
 
-def test_the_same_command_draws_the_rest_at_no_charge(
-    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_command_draws_the_rest_at_no_charge(tmp_path, interrupted, monkeypatch):
     kept = in_file(tmp_path)
     drawn: list[int] = []
     there = on_workers._there
@@ -169,7 +163,7 @@ def in_file(folder: Path) -> dict[int, Rows]:
         return {number: sealed.block(place) for place, number in enumerate(sealed.numbers)}
 
 
-def test_what_was_drawn_is_what_is_published(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+def test_what_was_drawn_is_what_is_published(tmp_path, interrupted):
     kept = in_file(tmp_path)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:  # a process that is killed leaves the file it writes
         (tmp_path / ledger.releases()[0].body["part"]).write_bytes(b"n,c,kept\n1,")
@@ -187,7 +181,7 @@ def on_one_machine(plan: Plan, path: Path, target: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["other rows", "other plan", "one machine"])
-def test_whoever_asks_for_something_else_is_refused(tmp_path: Path, interrupted: pl.DataFrame, what: str) -> None:
+def test_whoever_asks_for_something_else_is_refused(tmp_path, interrupted, what):
     plan = plan_of(keep_order=True)
     if what == "other rows":  # the account is the same, and the rows of a part are others
         interrupted.reverse().write_csv(tmp_path / "a.csv")
@@ -206,7 +200,7 @@ def test_whoever_asks_for_something_else_is_refused(tmp_path: Path, interrupted:
         released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
 
 
-def test_a_finished_release_does_not_go_on(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+def test_a_finished_release_does_not_go_on(tmp_path, interrupted):
     drawn = drawn_files(tmp_path)[0]
     older = drawn.read_bytes()
     released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
@@ -218,7 +212,7 @@ def test_a_finished_release_does_not_go_on(tmp_path: Path, interrupted: pl.DataF
     assert drawn_files(tmp_path) == []
 
 
-def test_an_older_copy_of_the_ledger_goes_on_with_nothing(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+def test_an_older_copy_of_the_ledger_goes_on_with_nothing(tmp_path, interrupted):
     drawn, book = drawn_files(tmp_path)[0], tmp_path / "ledger.sqlite"
     older = drawn.read_bytes(), book.read_bytes()
     released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
@@ -232,7 +226,7 @@ def test_an_older_copy_of_the_ledger_goes_on_with_nothing(tmp_path: Path, interr
 
 
 @pytest.mark.parametrize("moment", ["rows drawn", "written"])
-def test_a_cancelled_draw_goes_on_in_random_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+def test_a_cancelled_draw_goes_on_in_random_order(tmp_path, monkeypatch, moment):
     frame = written(tmp_path / "a.csv", ROWS)
     monkeypatch.setattr(on_workers, "run_tasks_on", here())
     cancel = CancelToken()
@@ -249,9 +243,7 @@ def test_a_cancelled_draw_goes_on_in_random_order(tmp_path: Path, monkeypatch: p
     assert left_beside(tmp_path, "a.csv", "out.csv", "out.csv.certificate.json")
 
 
-def test_a_release_takes_no_part_of_another_one(
-    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_release_takes_no_part_of_another_one(tmp_path, interrupted, monkeypatch):
     """Of the same rows at another ε: else its certificate would state an ε by which they were not drawn."""
     weak = plan_of(keep_order=True).to_plain()
     weak["epsilon"] = 1.0
@@ -274,9 +266,7 @@ def test_a_release_takes_no_part_of_another_one(
 
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("seen", ["by its cost", "by its certificate"])
-def test_a_run_that_was_overtaken_publishes_nothing_more(
-    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, back: bool, seen: str
-) -> None:
+def test_a_run_that_was_overtaken_publishes_nothing_more(tmp_path, interrupted, monkeypatch, back, seen):
     """Another run ends the release, and its output is moved, between the look at the ledger and the opened file."""
     look, plan, before = path_of_release.to_go_on, plan_of(keep_order=True), Reservation._require_same
 
@@ -304,9 +294,7 @@ def test_a_run_that_was_overtaken_publishes_nothing_more(
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room is reserved by another call")
-def test_a_full_disk_leaves_what_is_drawn(
-    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_what_is_drawn(tmp_path, interrupted, monkeypatch):
     (drawn,) = drawn_files(tmp_path)
     before = drawn.read_bytes()
 
@@ -324,7 +312,7 @@ def test_a_full_disk_leaves_what_is_drawn(
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
 @pytest.mark.parametrize("what", ["link", "link to nothing", "folder"])
-def test_what_is_no_file_of_parts_is_not_opened(tmp_path: Path, interrupted: pl.DataFrame, what: str) -> None:
+def test_what_is_no_file_of_parts_is_not_opened(tmp_path, interrupted, what):
     (drawn,) = drawn_files(tmp_path)
     drawn.rename(tmp_path / "elsewhere")
     if what == "folder":
@@ -337,9 +325,7 @@ def test_what_is_no_file_of_parts_is_not_opened(tmp_path: Path, interrupted: pl.
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_a_draw_that_went_on_in_two_copies_costs_both(
-    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, both: bool
-) -> None:
+def test_a_draw_that_went_on_in_two_copies_costs_both(tmp_path, interrupted, monkeypatch, both):
     """The other parts were drawn and published at two computers, or at the other one alone, and then not here."""
     plan, here, there = plan_of(keep_order=True), tmp_path / "ledger.sqlite", tmp_path / "there"
     shutil.copytree(tmp_path, there)
@@ -360,7 +346,7 @@ def test_a_draw_that_went_on_in_two_copies_costs_both(
             released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
 
 
-def test_a_draw_goes_on_after_its_account_became_part_of_another(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+def test_a_draw_goes_on_after_its_account_became_part_of_another(tmp_path, interrupted):
     pl.DataFrame({"x": range(40), "y": range(40)}).write_csv(tmp_path / "other.csv")
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         other = ledger.enter(ledger.identify(read_table(tmp_path / "other.csv")))
@@ -371,9 +357,7 @@ def test_a_draw_goes_on_after_its_account_became_part_of_another(tmp_path: Path,
     assert charges(tmp_path) == [("charged", 60.0)]
 
 
-def test_a_second_run_is_not_charged_while_another_one_goes_on(
-    tmp_path: Path, interrupted: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_run_is_not_charged_while_another_one_goes_on(tmp_path, interrupted, monkeypatch):
     """Its output could not be given the name: somebody repeats a command that still waits for a scheduler."""
     plan, live, seen = plan_of(keep_order=True), here(), []
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -392,7 +376,7 @@ def test_a_second_run_is_not_charged_while_another_one_goes_on(
     assert charges(tmp_path) == [("charged", 60.0)]
 
 
-def test_a_draw_goes_on_after_its_ledger_became_part_of_another(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+def test_a_draw_goes_on_after_its_ledger_became_part_of_another(tmp_path, interrupted):
     """The mark of its rows is under the key of the former ledger."""
     old = tmp_path / "old"
     old.mkdir()
@@ -407,7 +391,7 @@ def test_a_draw_goes_on_after_its_ledger_became_part_of_another(tmp_path: Path, 
     assert verify_release(tmp_path / "out.csv") == []
 
 
-def test_names_in_a_ledger_that_somebody_made_lead_nowhere(tmp_path: Path, interrupted: pl.DataFrame) -> None:
+def test_names_in_a_ledger_that_somebody_made_lead_nowhere(tmp_path, interrupted):
     around = set(tmp_path.parent.iterdir())
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         found = ledger.releases()[0]
@@ -439,9 +423,7 @@ def begun(folder: Path, output: Path, address: str, **more: Any) -> subprocess.P
 
 @NO_DASK[0]
 @NO_DASK[1]
-def test_a_command_that_is_told_to_end_says_that_it_can_go_on_at_no_second_charge(
-    tmp_path: Path, cluster: Cluster
-) -> None:
+def test_a_command_that_is_told_to_end_says_that_it_can_go_on_at_no_second_charge(tmp_path, cluster):
     frame = written(tmp_path / "a.csv", 20_000)
     (tmp_path / "plan.toml").write_text(plan_of().to_toml())
     with begun(tmp_path, tmp_path, cluster.address, stderr=subprocess.PIPE) as process:
@@ -461,7 +443,7 @@ def test_a_command_that_is_told_to_end_says_that_it_can_go_on_at_no_second_charg
 @pytest.mark.slow
 @NO_DASK[0]
 @NO_DASK[1]
-def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path: Path, cluster: Cluster) -> None:
+def test_a_command_that_is_killed_at_any_moment_goes_on(tmp_path, cluster):
     """kill -9 of the command itself, at moments from the reservation on; the same command then ends it."""
     frame = written(tmp_path / "a.csv", 6_000)
     (tmp_path / "plan.toml").write_text(plan_of().to_toml())

@@ -1,7 +1,5 @@
 """Released statistics: charged, certified, and recomputed from the certificate."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -51,7 +49,7 @@ def release(
 
 
 @pytest.mark.parametrize("name", ["figures.csv", "figures.json"])
-def test_statistics_are_released_and_recomputed(tmp_path: Path, name: str) -> None:
+def test_statistics_are_released_and_recomputed(tmp_path, name):
     done = release(tmp_path / "l.sqlite", tmp_path / name)
     assert (done.epsilon_charged, done.epsilon_remaining) == (1, 0)
     told = certificate_of(tmp_path / name)
@@ -82,7 +80,7 @@ def test_statistics_are_released_and_recomputed(tmp_path: Path, name: str) -> No
         (lambda d: d.update(kind="poems"), "does not know the kind of release 'poems'"),
     ],
 )
-def test_verify_finds_what_does_not_follow(tmp_path: Path, change: Any, said: str) -> None:
+def test_verify_finds_what_does_not_follow(tmp_path, change, said):
     release(tmp_path / "l.sqlite", tmp_path / "figures.csv")
     forge(tmp_path / "figures.csv", change)
     assert re.search(said, " ".join(verify_any(tmp_path / "figures.csv")))
@@ -96,7 +94,7 @@ def forged(path: Path, data: bytes) -> list[str]:
     return verify_any(path)
 
 
-def test_verify_finds_what_does_not_belong_into_a_csv_file(tmp_path: Path) -> None:
+def test_verify_finds_what_does_not_belong_into_a_csv_file(tmp_path):
     path = tmp_path / "figures.csv"
     release(tmp_path / "l.sqlite", path)
     data = path.read_bytes()
@@ -115,7 +113,7 @@ def test_verify_finds_what_does_not_belong_into_a_csv_file(tmp_path: Path) -> No
     assert forged(path, data) == []
 
 
-def test_verify_finds_what_does_not_belong_into_a_json_file(tmp_path: Path) -> None:
+def test_verify_finds_what_does_not_belong_into_a_json_file(tmp_path):
     path = tmp_path / "figures.json"
     release(tmp_path / "l.sqlite", path)
     data = path.read_bytes()
@@ -132,7 +130,7 @@ def test_verify_finds_what_does_not_belong_into_a_json_file(tmp_path: Path) -> N
     assert forged(path, data) == []
 
 
-def test_a_file_larger_than_its_figures_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_larger_than_its_figures_is_not_read(tmp_path, monkeypatch):
     path = tmp_path / "figures.csv"
     release(tmp_path / "l.sqlite", path)
 
@@ -146,7 +144,7 @@ def test_a_file_larger_than_its_figures_is_not_read(tmp_path: Path, monkeypatch:
         released(path, CancelToken())
 
 
-def test_values_that_only_the_rows_have_are_in_no_file(tmp_path: Path) -> None:
+def test_values_that_only_the_rows_have_are_in_no_file(tmp_path):
     plan = plan_of(0.5, invalid="replace")
     frame = table_of(60).frame
     rare = Table(frame.with_columns(city=pl.Series(["Unique-Village", *frame["city"][1:]])), "people.csv")
@@ -158,7 +156,7 @@ def test_values_that_only_the_rows_have_are_in_no_file(tmp_path: Path) -> None:
         assert b"Unique-Village" not in file.read_bytes(), file.name
 
 
-def test_the_space_that_is_reserved_is_enough_whatever_the_names(tmp_path: Path) -> None:
+def test_the_space_that_is_reserved_is_enough_whatever_the_names(tmp_path):
     """Long names of several bytes a character, quoted in CSV and escaped in JSON."""
     name, value = 'né"à' * 40, '東\n"京' * 50
     columns: list[dict[str, Any]] = [

@@ -1,7 +1,5 @@
 """The release of a synthetic table: charged first, certified, verified; refused and killed runs."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -39,12 +37,12 @@ def release(
     to = destination(target)
     parameters = SynthesisParameters(**(chosen or {"target": "city"}))
     rows = plan.rows_of(table).rows
-    work = synthesis_work(plan, Decimal(epsilon), rows, to.format, parameters, Decimal(delta))
+    work = synthesis_work(plan, parameters, Decimal(epsilon), Decimal(delta), rows, to.format)
     with Ledger.open(ledger) as opened:
         return release_prepared(prepare(plan, table, to, work), opened, **keys)
 
 
-def test_a_release_with_a_line_says_what_its_training_asked(tmp_path: Path) -> None:
+def test_a_release_with_a_line_says_what_its_training_asked(tmp_path):
     chosen = {"method": "line", "target": "pay"}
     done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen=chosen, delta="0.001")
     assert (done.epsilon_charged, done.delta_charged) == (1, Decimal("0.001"))
@@ -55,9 +53,11 @@ def test_a_release_with_a_line_says_what_its_training_asked(tmp_path: Path) -> N
     assert "does not fit its columns" in " ".join(verify_any(tmp_path / "out.csv"))
 
 
-@pytest.mark.parametrize("method", ["marginals", "mst", "aim", "tan"])
-@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
-def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("marginals", "out.csv"), ("mst", "out.tsv"), ("aim", "out.parquet"), ("tan", "out.csv"), ("tan", "out.parquet")],
+)
+def test_a_release_is_charged_certified_and_verified(tmp_path, method, name):
     out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
     out.mkdir()
     done = release(ledger, out / name, chosen={"method": method, "target": "city"})
@@ -78,7 +78,7 @@ def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str
         assert pl.read_parquet(out / name).dtypes == [pl.Int64, pl.String, pl.Float64]
 
 
-def test_rows_and_cuts_are_public_numbers_of_the_request(tmp_path: Path) -> None:
+def test_rows_and_cuts_are_public_numbers_of_the_request(tmp_path):
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"rows": 500, "cuts": 5})
     assert pl.read_csv(tmp_path / "out.csv").height == 500
     asked = certificate_of(tmp_path / "out.csv")["request"]
@@ -86,14 +86,17 @@ def test_rows_and_cuts_are_public_numbers_of_the_request(tmp_path: Path) -> None
     assert verify_any(tmp_path / "out.csv") == []
 
 
-def test_the_default_cuts_follow_from_public_numbers() -> None:
+def test_the_default_cuts_follow_from_public_numbers():
     plan, chosen = plan_of(), SynthesisParameters(target="city", method="marginals")
-    found = [synthesis_work(plan, Decimal(e), 60, "csv", chosen).request["cuts"]["age"] for e in ("0.01", "1", "10")]
+    found = [
+        synthesis_work(plan, chosen, Decimal(e), Decimal(0), 60, "csv").request["cuts"]["age"]
+        for e in ("0.01", "1", "10")
+    ]
     assert found == [5, 8, 16]
 
 
 @pytest.mark.parametrize("method", [method.name for method in SYNTHESISERS])
-def test_a_value_that_one_row_alone_has_is_in_no_file(tmp_path: Path, method: str) -> None:
+def test_a_value_that_one_row_alone_has_is_in_no_file(tmp_path, method):
     """The domain is the plan's: whoever has a value of their own is in the table as if the cell were empty."""
     frame = table_of(60).frame
     cities = pl.Series("city", ["Atlantis", *frame["city"].to_list()[1:]])
@@ -104,7 +107,7 @@ def test_a_value_that_one_row_alone_has_is_in_no_file(tmp_path: Path, method: st
         assert b"Atlantis" not in file.read_bytes(), file.name
 
 
-def test_invalid_values_may_be_replaced_and_empty_rows_contribute_nothing(tmp_path: Path) -> None:
+def test_invalid_values_may_be_replaced_and_empty_rows_contribute_nothing(tmp_path):
     frame = table_of(60).frame.with_columns(city=pl.lit("Atlantis"), age=pl.lit("old"), pay=pl.lit(None, pl.String))
     done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan_of(invalid="replace"), Table(frame, "people.csv"))
     assert "Atlantis" not in (tmp_path / "out.csv").read_text("utf-8")
@@ -112,7 +115,7 @@ def test_invalid_values_may_be_replaced_and_empty_rows_contribute_nothing(tmp_pa
     assert verify_any(tmp_path / "out.csv") == []
 
 
-def test_no_value_outside_the_plan_and_no_dropped_column_leaves(tmp_path: Path) -> None:
+def test_no_value_outside_the_plan_and_no_dropped_column_leaves(tmp_path):
     plain = plan_of().to_plain()
     columns = [{"name": "pay", "action": "drop"} if c["name"] == "pay" else c for c in plain["column"]]
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", Plan.from_plain({**plain, "epsilon": 3, "column": columns}))
@@ -120,7 +123,7 @@ def test_no_value_outside_the_plan_and_no_dropped_column_leaves(tmp_path: Path) 
     assert verify_any(tmp_path / "out.csv") == []
 
 
-def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_recorded(tmp_path: Path) -> None:
+def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_recorded(tmp_path):
     plain = plan_of().to_plain()
     columns = [{**c, "action": "keep"} if c["name"] == "pay" else c for c in plain["column"]]
     columns = [{k: v for k, v in c.items() if c["name"] != "pay" or k in ("name", "action", "kind")} for c in columns]
@@ -160,7 +163,7 @@ def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_reco
         (lambda d: d["output"].update(format="tsv"), "the format 'tsv', which is not that of 'out.csv'"),
     ],
 )
-def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: str) -> None:
+def test_verify_finds_a_forged_certificate(tmp_path, change, said):
     release(tmp_path / "l.sqlite", tmp_path / "out.csv")
     forge(tmp_path / "out.csv", change)
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
@@ -180,7 +183,7 @@ def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: st
         (lambda m: m[6].update(cells=[1, 4000]), "account of 'counts of pair 2' does not fit"),
     ],
 )
-def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path: Path, change: Any, said: str) -> None:
+def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path, change, said):
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "mst"})
     forge(tmp_path / "out.csv", lambda document: change(document["method"]["measured"]))
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
@@ -196,7 +199,7 @@ def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path: Path, change: A
         (lambda m: m[4].update(cells=[2, 4, 2]), "account of 'counts of pair 1' does not fit"),
     ],
 )
-def test_verify_finds_a_forged_account_of_pairs_with_the_target(tmp_path: Path, change: Any, said: str) -> None:
+def test_verify_finds_a_forged_account_of_pairs_with_the_target(tmp_path, change, said):
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "tan", "target": "city"})
     measured = certificate_of(tmp_path / "out.csv")["method"]["measured"]
     assert [entry["columns"] for entry in measured[3:]] == [["age", "pay"], ["age", "city", "pay"]]
@@ -204,18 +207,18 @@ def test_verify_finds_a_forged_account_of_pairs_with_the_target(tmp_path: Path, 
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
 
 
-def test_the_method_that_is_forecast_best_is_named_by_the_certificate(tmp_path: Path) -> None:
+def test_the_method_that_is_forecast_best_is_named_by_the_certificate(tmp_path):
     """It follows from public numbers: of few rows ``marginals``, of many ``tan``, without a target ``mst``."""
     plan = plan_of()
     for rows, target, expected in ((60, "city", "marginals"), (60_000, "city", "tan"), (60_000, None, "mst")):
         chosen = SynthesisParameters(method="auto", target=target)
-        assert synthesis_work(plan, Decimal(1), rows, "csv", chosen).request["method"] == expected
+        assert synthesis_work(plan, chosen, Decimal(1), Decimal(0), rows, "csv").request["method"] == expected
     release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "auto", "target": "city"})
     assert certificate_of(tmp_path / "out.csv")["request"]["method"] == "marginals"
     assert verify_any(tmp_path / "out.csv") == []
 
 
-def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
+def test_names_that_read_like_queries_are_told_apart(tmp_path):
     """A column called as a pair, and one called as two columns."""
     declared = [{"name": n, "kind": "integer", "lower": 0, "upper": 12} for n in ("a", "b", "a by b", "c")]
     plan = Plan.from_plain({"epsilon": 1.0, "column": declared})
@@ -258,9 +261,7 @@ def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
         (lambda d: d["method"].update(noise="discrete Laplace"), "says otherwise how the rows were made"),
     ],
 )
-def test_a_release_with_a_delta_is_verified_and_a_forged_one_found(
-    tmp_path: Path, method: str, change: Any, said: str
-) -> None:
+def test_a_release_with_a_delta_is_verified_and_a_forged_one_found(tmp_path, method, change, said):
     if method != "marginals" and said not in ("", "rho_row"):
         pytest.skip("one method is enough for what does not depend on it")
     asked = {"method": method, "target": "city"}
@@ -271,7 +272,7 @@ def test_a_release_with_a_delta_is_verified_and_a_forged_one_found(
     assert found == "" if not said else said in found
 
 
-def test_several_rows_of_a_person_multiply_epsilon_and_raise_delta(tmp_path: Path) -> None:
+def test_several_rows_of_a_person_multiply_epsilon_and_raise_delta(tmp_path):
     plan = plan_of(rows_per_person=3)
     done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan, epsilon="0.5", delta="1e-6")
     assert done.epsilon_charged == Decimal("1.5")
@@ -281,8 +282,8 @@ def test_several_rows_of_a_person_multiply_epsilon_and_raise_delta(tmp_path: Pat
         release(tmp_path / "l.sqlite", tmp_path / "two.csv", plan, epsilon="3", delta="1e-4")
 
 
-def test_another_delta_is_another_request(tmp_path: Path) -> None:
+def test_another_delta_is_another_request(tmp_path):
     plan, table, to = plan_of(), table_of(60), destination(tmp_path / "out.csv")
     chosen = SynthesisParameters(target="city")
-    works = [synthesis_work(plan, Decimal(1), 60, "csv", chosen, Decimal(d)) for d in ("0", "1e-6", "1e-7")]
+    works = [synthesis_work(plan, chosen, Decimal(1), Decimal(d), 60, "csv") for d in ("0", "1e-6", "1e-7")]
     assert len({prepare(plan, table, to, work).digest for work in works}) == 3

@@ -1,7 +1,5 @@
 """Rows in every format: what is written is what is read, and it is the same file whenever it is made."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import io
@@ -63,18 +61,18 @@ def as_numbers(frame: pl.DataFrame) -> list[tuple[object, ...]]:
     return frame.select(columns).rows()
 
 
-def test_the_list_of_the_kinds_is_that_of_the_formats() -> None:
+def test_the_list_of_the_kinds_is_that_of_the_formats():
     assert tuple(form.name for form in TABLE_FORMATS) == TABLES
 
 
 @pytest.mark.parametrize("form", TABLE_FORMATS, ids=lambda form: form.name)
-def test_what_is_written_is_read_again_and_the_bytes_are_the_same_every_time(form: TableFormat) -> None:
+def test_what_is_written_is_read_again_and_the_bytes_are_the_same_every_time(form):
     data = bytes_of(form)
     assert as_numbers(form.read(data, PLAIN)) == as_numbers(TEXT)
     assert bytes_of(form) == data
 
 
-def test_a_workbook_has_typed_cells_and_no_formula() -> None:
+def test_a_workbook_has_typed_cells_and_no_formula():
     with zipfile.ZipFile(io.BytesIO(bytes_of(table_format("xlsx")))) as book:
         sheet = book.read("xl/worksheets/sheet1.xml").decode()
     assert "<f>" not in sheet
@@ -84,7 +82,7 @@ def test_a_workbook_has_typed_cells_and_no_formula() -> None:
     assert dates.to_list()[:2] == ["2024-02-29 00:00:00", "1899-12-31"]
 
 
-def test_semicolons_a_decimal_comma_and_an_encoding_come_back() -> None:
+def test_semicolons_a_decimal_comma_and_an_encoding_come_back():
     writing = Writing(delimiter=";", decimal=",", encoding="cp1252")
     data = bytes_of(table_format("csv"), writing)
     assert data.decode("cp1252").splitlines()[1] == "1;0,5;2024-02-29;=SUM(A1)"
@@ -98,7 +96,7 @@ def test_semicolons_a_decimal_comma_and_an_encoding_come_back() -> None:
     ("name", "suffix"),
     [("a.csv", ".csv"), ("a.CSV.GZ", ".csv.gz"), ("a.tar.gz", None), ("a.b.jsonl", ".jsonl"), ("csv", None)],
 )
-def test_the_longest_suffix_counts(name: str, suffix: str | None) -> None:
+def test_the_longest_suffix_counts(name, suffix):
     assert suffix_of(Path(name)) == suffix
     assert FORMATS[".csv.gz"] == "csv.gz"
 
@@ -108,7 +106,7 @@ def plan_of(*more: dict[str, object], **whole: object) -> Plan:
     return Plan.from_plain({"epsilon": 1.0, **whole, "column": [{**first, **(more[0] if more else {})}, *more[1:]]})
 
 
-def test_a_sheet_that_cannot_hold_the_rows_is_refused_before_the_charge() -> None:
+def test_a_sheet_that_cannot_hold_the_rows_is_refused_before_the_charge():
     form = table_format("xlsx")
     form.require(plan_of(), 2**20 - 1)
     with pytest.raises(InputError, match="an Excel sheet holds 1,048,575 rows"):
@@ -117,7 +115,7 @@ def test_a_sheet_that_cannot_hold_the_rows_is_refused_before_the_charge() -> Non
         form.require(plan_of({"missing": "own-value"}), 10)
 
 
-def test_a_format_whose_library_is_not_installed_names_the_extra() -> None:
+def test_a_format_whose_library_is_not_installed_names_the_extra():
     form = TableFormat("none", "None", lambda text, writing: iter(()), lambda data, writing: TEXT, ("formats", "nolib"))
     with pytest.raises(InputError, match="is not installed") as caught:
         form.require(plan_of(), 1)
@@ -135,9 +133,7 @@ def test_a_format_whose_library_is_not_installed_names_the_extra() -> None:
     ],
     ids=["semicolons", "decimal comma", "encoding", "tabs", "commas"],
 )
-def test_a_plan_takes_the_separator_of_the_file(
-    tmp_path: Path, text: str, options: ReadOptions, expected: Writing | None
-) -> None:
+def test_a_plan_takes_the_separator_of_the_file(tmp_path, text, options, expected):
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode(options.encoding or "utf-8"))
     made = written_like(plan_of(), read_table(path, options), "csv")
@@ -146,7 +142,7 @@ def test_a_plan_takes_the_separator_of_the_file(
     assert Plan.from_plain(made.to_plain() | {"epsilon": 1.0}) == made
 
 
-def test_an_encoding_that_does_not_hold_a_public_value_is_not_taken(tmp_path: Path) -> None:
+def test_an_encoding_that_does_not_hold_a_public_value_is_not_taken(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes("age,city\n30,Köln\n41,Oslo\n".encode("cp1252"))
     table = read_table(path, ReadOptions(encoding="cp1252"))
@@ -157,7 +153,7 @@ def test_an_encoding_that_does_not_hold_a_public_value_is_not_taken(tmp_path: Pa
     )
 
 
-def test_a_writing_refuses_what_is_not_known() -> None:
+def test_a_writing_refuses_what_is_not_known():
     with pytest.raises(ParameterError, match="delimiter"):
         plan_of(writing={"delimiter": "x"})
     with pytest.raises(ParameterError, match="encoding"):
@@ -165,7 +161,7 @@ def test_a_writing_refuses_what_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path: Path, suffix: str) -> None:
+def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path, suffix):
     text = "age;x;day;city;note\n" + "".join(
         f"{k};{k % 10},5;2024-01-{k % 28 + 1:02};{'Köln' if k % 3 else 'Oslo'};={k}+1\n" for k in range(60)
     )
@@ -191,7 +187,7 @@ def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path: Path, s
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16", "utf-7"])
-def test_lines_that_are_looked_up_are_those_of_the_text(delimiter: str, encoding: str) -> None:
+def test_lines_that_are_looked_up_are_those_of_the_text(delimiter, encoding):
     writing = Writing(delimiter=delimiter, decimal="," if delimiter == ";" else ".", encoding=encoding)
     labels = {
         "a, quoted": ("x", "y;z", 'a "b"', "c,d", "two\nlines", "é"),
@@ -252,21 +248,18 @@ def kept_text(folder: Path, source: Path, name: str, writing: str = "") -> list[
 
 
 def parquet(folder: Path, cells: list[object]) -> Path:
-    """Write a table with these cells."""
     source = folder / "source.parquet"
     pl.DataFrame({"age": list(range(len(cells))), "t": cells}).write_parquet(source)
     return source
 
 
-def test_a_text_too_long_for_excel_is_refused(tmp_path: Path) -> None:
+def test_a_text_too_long_for_excel_is_refused(tmp_path):
     with pytest.raises(InputError, match="column t, row 2"):
         kept_text(tmp_path, parquet(tmp_path, ["a", "x" * 40_000]), "out.xlsx")
 
 
 @pytest.mark.parametrize("from_size", [0, 1 << 26])
-def test_a_text_outside_the_encoding_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_size: int
-) -> None:
+def test_a_text_outside_the_encoding_is_refused(tmp_path, monkeypatch, from_size):
     monkeypatch.setattr(read, "IN_PARTS_FROM", from_size)
     source = tmp_path / "source.csv"
     source.write_text("age,t\n1,a\n2,\u4e2d\n3,b\n", encoding="utf-8")
@@ -275,13 +268,13 @@ def test_a_text_outside_the_encoding_is_refused(
 
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out.jsonl", "out.csv"])
-def test_every_real_number_survives(tmp_path: Path, name: str) -> None:
+def test_every_real_number_survives(tmp_path, name):
     cells = [0.1 + 0.2, 1e-10, 1 / 3, math.inf, math.nan, 5e-324, -0.0]
     kept = kept_text(tmp_path, parquet(tmp_path, cells), name)
     assert kept == ["0.30000000000000004", "1e-10", "0.3333333333333333", "inf", "NaN", "5e-324", "-0.0"]
 
 
-def test_links_in_a_folder_of_parquet_files_are_not_followed(tmp_path: Path) -> None:
+def test_links_in_a_folder_of_parquet_files_are_not_followed(tmp_path):
     below = tmp_path / "table" / "k=1"
     below.mkdir(parents=True)
     parquet(below, ["a"])
@@ -290,7 +283,7 @@ def test_links_in_a_folder_of_parquet_files_are_not_followed(tmp_path: Path) -> 
     assert parts_of(tmp_path / "table") == [below / "source.parquet"]
 
 
-def test_rows_that_were_read_twice_are_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_were_read_twice_are_not_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     source, plan = tmp_path / "source.csv", tmp_path / "plan.toml"
     source.write_text("age,t\n1,a\n2,b\n")
@@ -305,7 +298,7 @@ def test_rows_that_were_read_twice_are_not_drawn(tmp_path: Path, monkeypatch: py
         reader.finish()
 
 
-def test_a_formula_behind_blanks_or_in_wide_letters_is_defused(tmp_path: Path) -> None:
+def test_a_formula_behind_blanks_or_in_wide_letters_is_defused(tmp_path):
     formulas = ["=1+1", " =1+1", "\u00a0=1", "\ufeff=1", "\n=1", "\uff1d1+1", "\u2212a1", "\uff201"]
     numbers = [" -1,5", "\u22121"]
     source = parquet(tmp_path, [*formulas, *numbers])
@@ -341,7 +334,7 @@ def released_typed(folder: Path, frame: pl.DataFrame, suffix: str = "parquet") -
     return pl.read_parquet(target) if suffix == "parquet" else pl.read_csv(target)
 
 
-def test_kept_columns_have_the_types_and_the_values_of_the_source(tmp_path: Path) -> None:
+def test_kept_columns_have_the_types_and_the_values_of_the_source(tmp_path):
     frame = pl.DataFrame({"age": [31, 47, 8], **KEPT})
     out = released_typed(tmp_path, frame)
     assert out.columns == frame.columns
@@ -351,7 +344,7 @@ def test_kept_columns_have_the_types_and_the_values_of_the_source(tmp_path: Path
         assert out[name].to_list() == frame[name].to_list(), name
 
 
-def test_a_column_whose_text_does_not_give_the_values_back_stays_text() -> None:
+def test_a_column_whose_text_does_not_give_the_values_back_stays_text():
     """Found out before anything is charged: a release must not fail for a type."""
     plan = Plan.from_plain(
         {
@@ -374,6 +367,6 @@ def test_a_column_whose_text_does_not_give_the_values_back_stays_text() -> None:
     }
 
 
-def test_a_text_file_is_released_as_before(tmp_path: Path) -> None:
+def test_a_text_file_is_released_as_before(tmp_path):
     out = released_typed(tmp_path, pl.DataFrame({"age": [31, 47, 8], "share": [0.1, 0.25, None]}), "csv")
     assert out["share"].to_list() == [0.1, 0.25, None]

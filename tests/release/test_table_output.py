@@ -1,7 +1,5 @@
 """Rows released into a table of a database: charged once, whole or absent, found again by verification."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
@@ -23,7 +21,7 @@ ROWS = 400
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """The current folder, with a file of SQLite and a plan for its table."""
     monkeypatch.chdir(tmp_path)
     with sqlite3.connect("people.db") as base:
@@ -81,7 +79,7 @@ def _charged() -> str:
         base.close()
 
 
-def test_a_table_is_released_verified_and_estimated_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_is_released_verified_and_estimated_from(folder, capsys):
     assert _sanitize() == 0
     rows = _rows()
     assert len(rows) == ROWS
@@ -116,9 +114,7 @@ def test_a_table_is_released_verified_and_estimated_from(folder: Path, capsys: p
         ("sqlite:///other.db?table=empty", (), "other columns"),
     ],
 )
-def test_what_cannot_be_written_costs_nothing(
-    folder: Path, to: str, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_written_costs_nothing(folder, to, more, said, capsys):
     with sqlite3.connect("other.db") as base:
         base.execute("CREATE TABLE empty (x)")
     base.close()
@@ -130,7 +126,7 @@ def test_what_cannot_be_written_costs_nothing(
     assert "charged" not in capsys.readouterr().out
 
 
-def test_an_empty_table_is_filled(folder: Path) -> None:
+def test_an_empty_table_is_filled(folder):
     with sqlite3.connect("new.db") as base:
         base.execute("CREATE TABLE noisy (city TEXT, label TEXT, income NUMERIC, age INTEGER)")
     base.close()
@@ -140,9 +136,7 @@ def test_an_empty_table_is_filled(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("written", [False, True], ids=["before the copy", "after the copy"])
-def test_a_finished_draw_is_published_by_the_next_run_without_a_second_charge(
-    folder: Path, written: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finished_draw_is_published_by_the_next_run_without_a_second_charge(folder, written, monkeypatch, capsys):
     write = access.write_table
 
     def fails(*given: object) -> None:
@@ -166,7 +160,7 @@ def test_a_finished_draw_is_published_by_the_next_run_without_a_second_charge(
     assert capsys.readouterr().out.count('"release_id"') == 1
 
 
-def test_synthetic_rows_go_into_a_table_and_figures_do_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_synthetic_rows_go_into_a_table_and_figures_do_not(folder, capsys):
     Path("plan.toml").write_text(PLAN.replace('"keep"', '"drop"'))
     asked = ["--plan", "plan.toml", "--epsilon", "1", "--ledger", "ledger.sqlite"]
     assert main(["synthesize", SOURCE, *asked, "-o", NEW, "--rows", "50"]) == 0
@@ -175,7 +169,7 @@ def test_synthetic_rows_go_into_a_table_and_figures_do_not(folder: Path, capsys:
     assert "only rows" in capsys.readouterr().err
 
 
-def test_a_canary_in_a_table_is_in_nothing_that_python_writes_into_another(folder: Path) -> None:
+def test_a_canary_in_a_table_is_in_nothing_that_python_writes_into_another(folder):
     with sqlite3.connect("people.db") as base:
         base.execute("ALTER TABLE people ADD COLUMN name TEXT")
         base.execute("UPDATE people SET name = ? WHERE rowid = 8", [NAME])
@@ -194,7 +188,7 @@ def test_a_canary_in_a_table_is_in_nothing_that_python_writes_into_another(folde
 
 
 @pytest.fixture
-def base(folder: Path) -> Server:
+def base(folder):
     """A PostgreSQL with a table of 300,000 rows, and none that a test wrote."""
     made = server()
     made.run(
@@ -221,9 +215,7 @@ def _until_written(child: subprocess.Popen[str], seconds: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.1, 0.8, 1.6])
 @pytest.mark.parametrize("whom", ["client", "server"])
-def test_a_table_is_whole_or_absent_whoever_is_killed(
-    base: Server, whom: str, seconds: float, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_is_whole_or_absent_whoever_is_killed(base, whom, seconds, capsys):
     child = _started(base)
     _until_written(child, seconds)
     if whom == "client":
@@ -247,9 +239,7 @@ def test_a_table_is_whole_or_absent_whoever_is_killed(
 
 
 @pytest.mark.slow
-def test_no_password_is_anywhere(
-    base: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_no_password_is_anywhere(base, folder, monkeypatch, capfd):
     url = base.table("people", f"ana:{PASSWORD}")
     assert main(["describe", url, "--json"]) == 2  # on the command line, where others can read it
     assert main(["describe", base.table("people", "ana")]) == 2

@@ -1,7 +1,5 @@
 """What the ledger says of a training that does not come to its end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -13,8 +11,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
-from workbench.deep.trainer import PrivateStep
-from workbench.params import CancelledError, WorkbenchError
+from workbench.params import CancelledError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_network import release_training
@@ -38,7 +35,7 @@ def statuses(ledger: Ledger) -> list[str]:
     return [release.status for release in ledger.releases()]
 
 
-def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp_path: Path) -> None:
+def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp_path):
     token = CancelToken()
 
     def stop_when_watched(event: Event) -> None:
@@ -53,7 +50,7 @@ def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp
     assert {p.name for p in tmp_path.iterdir()} == {"ledger.sqlite", "ledger.sqlite.key"}
 
 
-def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> None:
+def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path):
     token = CancelToken()
     token.cancel()
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -63,27 +60,7 @@ def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> Non
     assert not (tmp_path / "net").exists()
 
 
-def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = PrivateStep.step
-    steps: list[int] = []
-
-    def breaks(self: PrivateStep, inputs: object, targets: object, **more: object) -> object:
-        steps.append(1)
-        if len(steps) == 10:
-            raise MemoryError
-        return whole(self, inputs, targets, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(PrivateStep, "step", breaks)
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        with pytest.raises(WorkbenchError, match="not enough memory"):
-            release_training(task_of(tmp_path), ledger)
-        assert statuses(ledger) != ["void"]
-    assert not (tmp_path / "net").exists()
-
-
-def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> None:
+def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path):
     seen: list[list[str]] = []
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
 
@@ -95,25 +72,3 @@ def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> No
         assert seen == [["reserved"]]
         assert statuses(ledger) == ["charged"]
         assert done.accuracy is not None
-
-
-def test_a_fault_after_figures_were_shown_costs_the_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who watches a run can bring about a fault of it, and so choose its end by what was seen."""
-    steps = iter(range(10**6))
-    whole = PrivateStep.step
-
-    def break_down(self: PrivateStep, inputs: object, targets: object, **more: object) -> object:
-        if next(steps) == 3:
-            raise RuntimeError("the graphics card fell off")
-        return whole(self, inputs, targets, **more)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(PrivateStep, "step", break_down)
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        with pytest.raises(RuntimeError, match="fell off"):
-            release_training(task_of(tmp_path), ledger)
-        (release,) = ledger.releases()
-        account = ledger.account(release.dataset)
-    assert release.status == "charged"
-    assert account.cap is not None
-    assert release.epsilon == account.cap[0]
-    assert not (tmp_path / "net").exists()

@@ -21,7 +21,7 @@ Document = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory):
     """A release whose certificate has something in every field, after two raises of the cap."""
     folder = tmp_path_factory.mktemp("original")
     ledger, target = folder / "ledger.sqlite", folder / "people.csv"
@@ -43,8 +43,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def target(original: Path, tmp_path: Path) -> Path:
-    """A copy that a test may damage."""
+def target(original, tmp_path):
     for name in names_in(original.parent):
         shutil.copy(original.parent / name, tmp_path / name)
     return tmp_path / original.name
@@ -96,7 +95,7 @@ def changed(value: Any) -> Any:
             return ["added"]
 
 
-def test_a_release_verifies_by_its_table_its_certificate_and_its_folder(original: Path, tmp_path: Path) -> None:
+def test_a_release_verifies_by_its_table_its_certificate_and_its_folder(original, tmp_path):
     alone = tmp_path / "alone"
     alone.mkdir()
     for name in (original.name, certificate_path(original).name):
@@ -106,14 +105,14 @@ def test_a_release_verifies_by_its_table_its_certificate_and_its_folder(original
     assert in_ledger(original) == []
 
 
-def test_a_renamed_pair_still_verifies(target: Path) -> None:
+def test_a_renamed_pair_still_verifies(target):
     """The name of the file says nothing about its rows; the bytes are bound by their hash."""
     target.rename(target.with_name("other.csv"))
     certificate_path(target).rename(target.with_name("other.csv.certificate.json"))
     assert verify_release(target.with_name("other.csv")) == []
 
 
-def test_each_edited_field_of_the_certificate_is_found(target: Path) -> None:
+def test_each_edited_field_of_the_certificate_is_found(target):
     document = certificate_of(target)
     paths = list(leaves(document))
     assert len(paths) > 50
@@ -128,7 +127,7 @@ def test_each_edited_field_of_the_certificate_is_found(target: Path) -> None:
         assert verify_release(target), path
 
 
-def test_each_removed_or_added_field_of_the_certificate_is_found(target: Path) -> None:
+def test_each_removed_or_added_field_of_the_certificate_is_found(target):
     document = certificate_of(target)
     for key in document:
         write(target, {k: v for k, v in document.items() if k != key})
@@ -149,7 +148,7 @@ UNBOUND = {("output", "file")}
 """A file may be renamed; its SHA-256 binds it."""
 
 
-def test_a_forger_who_recomputes_the_checksum_is_found_by_the_plan_or_by_the_ledger(target: Path) -> None:
+def test_a_forger_who_recomputes_the_checksum_is_found_by_the_plan_or_by_the_ledger(target):
     """Without the ledger, what the plan implies cannot be changed; with it, nothing can."""
     document = certificate_of(target)
     silent = set()
@@ -195,7 +194,7 @@ FORGERIES: dict[str, Callable[[Document], None]] = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_forged_certificate_does_not_verify(target: Path, forgery: str) -> None:
+def test_a_forged_certificate_does_not_verify(target, forgery):
     document = certificate_of(target)
     before = copy.deepcopy(document)
     FORGERIES[forgery](document)
@@ -204,7 +203,7 @@ def test_a_forged_certificate_does_not_verify(target: Path, forgery: str) -> Non
     assert verify_release(target)
 
 
-def test_a_certificate_forged_as_a_whole_is_found_in_the_ledger(target: Path) -> None:
+def test_a_certificate_forged_as_a_whole_is_found_in_the_ledger(target):
     """A release of her own, under a ledger of her own, verifies; it is only not the one that was charged."""
     other = target.parent / "other"
     other.mkdir()
@@ -224,7 +223,7 @@ def test_a_certificate_forged_as_a_whole_is_found_in_the_ledger(target: Path) ->
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
-def test_one_changed_byte_anywhere_in_the_table_is_found(tmp_path: Path, suffix: str) -> None:
+def test_one_changed_byte_anywhere_in_the_table_is_found(tmp_path, suffix):
     target = tmp_path / f"people.{suffix}"
     release(tmp_path / "ledger.sqlite", target, rows=40)
     whole = target.read_bytes()
@@ -240,7 +239,7 @@ def test_one_changed_byte_anywhere_in_the_table_is_found(tmp_path: Path, suffix:
     assert verify_release(target) == []
 
 
-def test_one_changed_byte_anywhere_in_the_certificate_is_found(target: Path) -> None:
+def test_one_changed_byte_anywhere_in_the_certificate_is_found(target):
     certificate = certificate_path(target)
     whole = certificate.read_bytes()
     generator = random.Random(6)
@@ -256,7 +255,7 @@ def test_one_changed_byte_anywhere_in_the_certificate_is_found(target: Path) -> 
         assert "\n" not in problem
 
 
-def test_a_released_value_that_is_not_on_the_grid_is_named_with_its_row(target: Path) -> None:
+def test_a_released_value_that_is_not_on_the_grid_is_named_with_its_row(target):
     """As a rogue writer would leave it: bytes and hash agree, the values do not."""
     import hashlib
 
@@ -281,7 +280,7 @@ def test_a_released_value_that_is_not_on_the_grid_is_named_with_its_row(target: 
     assert verify_release(target) == ["the file has 49 rows, its certificate says 50"]
 
 
-def test_what_cannot_be_checked_at_all_is_bad_input(target: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_checked_at_all_is_bad_input(target, tmp_path):
     cases: dict[Path, str] = {
         tmp_path / "missing.csv": "the file does not exist",
         tmp_path / ("x" * 300): "the file does not exist",
@@ -300,7 +299,7 @@ def test_what_cannot_be_checked_at_all_is_bad_input(target: Path, tmp_path: Path
         assert str(refused.value).startswith(sentence)
 
 
-def test_the_ledger_names_a_release_that_it_voided(target: Path) -> None:
+def test_the_ledger_names_a_release_that_it_voided(target):
     with Ledger.open(target.parent / "ledger.sqlite") as ledger:
         document = certificate_of(target)
         real = ledger.release(document["release_id"])
@@ -312,7 +311,7 @@ def test_the_ledger_names_a_release_that_it_voided(target: Path) -> None:
         assert "the ledger has this release as void" in verify_in_ledger(document, ledger)
 
 
-def test_a_ledger_that_was_tampered_with_vouches_for_nothing(target: Path) -> None:
+def test_a_ledger_that_was_tampered_with_vouches_for_nothing(target):
     import sqlite3
 
     connection = sqlite3.connect(target.parent / "ledger.sqlite")
@@ -324,9 +323,7 @@ def test_a_ledger_that_was_tampered_with_vouches_for_nothing(target: Path) -> No
 
 @pytest.mark.parametrize("named", [".certificate.json", "."])
 @pytest.mark.parametrize("verified", [verify_any, verify_release])
-def test_a_certificate_of_no_name_is_refused_in_words(
-    tmp_path: Path, named: str, verified: Callable[[Path], list[str]]
-) -> None:
+def test_a_certificate_of_no_name_is_refused_in_words(tmp_path, named, verified):
     (tmp_path / ".certificate.json").write_text("{}", "utf-8")
     with pytest.raises(InputError, match="no file's name before its ending"):
         verified(tmp_path / named)

@@ -1,7 +1,5 @@
 """What `verify` spends on a release of somebody else: the cheap checks decide first, and memory is bounded."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -50,14 +48,13 @@ def release_of(folder: Path, cells: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release whose mechanisms are quickly built."""
+def released(tmp_path_factory):
     return release_of(tmp_path_factory.mktemp("small"), SMALL)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is told otherwise there")
 @pytest.mark.slow
-def test_the_largest_tables_are_rebuilt_within_half_a_gigabyte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_tables_are_rebuilt_within_half_a_gigabyte(tmp_path, monkeypatch):
     # Every value stays as it is: the samplers of such tables would take most of the time of this test.
     monkeypatch.setattr(MechanismTable, "sample", lambda table, cells, entropy: cells)
     released = release_of(tmp_path, LARGEST)
@@ -78,9 +75,7 @@ def spoiled(released: Path, folder: Path, change: dict[str, Any], *, forged: boo
 
 
 @pytest.mark.parametrize("what", ["checksum", "bytes", "other names", "other claim", "account"])
-def test_no_mechanism_is_rebuilt_where_less_decides(
-    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_no_mechanism_is_rebuilt_where_less_decides(released, tmp_path, monkeypatch, what):
     def built(self: Mechanism, *_: Any) -> Any:
         raise AssertionError(f"{self.name} was built")
 
@@ -107,23 +102,21 @@ def test_no_mechanism_is_rebuilt_where_less_decides(
     assert verify_release(target)
 
 
-def test_a_certificate_that_asks_for_too_much_is_a_fault_and_costs_nothing(
-    released: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_certificate_that_asks_for_too_much_is_a_fault_and_costs_nothing(released, monkeypatch):
     monkeypatch.setattr(verify, "MOST_ENTRIES", 2 * SMALL**2)
     monkeypatch.setattr(Mechanism, "build", None)
     (problem,) = verify_release(released)
     assert problem == "its mechanisms have more than 2.0e+04 probabilities: too many to recompute"
 
 
-def test_verifying_can_be_cancelled(released: Path) -> None:
+def test_verifying_can_be_cancelled(released):
     cancel = CancelToken()
     cancel.cancel()
     with pytest.raises(CancelledError):
         verify_release(released, cancel)
 
 
-def test_a_key_that_is_there_twice_does_not_verify(released: Path, tmp_path: Path) -> None:
+def test_a_key_that_is_there_twice_does_not_verify(released, tmp_path):
     """Programs differ in which of the two they believe: here the first one says less than the second."""
     target = spoiled(released, tmp_path, {}, forged=False)
     assert verify_release(target) == []

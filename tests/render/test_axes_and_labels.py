@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import os
 from pathlib import Path
@@ -20,7 +18,7 @@ def texts(ticks: list[tuple[float, str]]) -> list[str]:
     return [text for _, text in ticks]
 
 
-def test_a_log_axis_reads_as_people_write_epsilon() -> None:
+def test_a_log_axis_reads_as_people_write_epsilon():
     assert texts(log_ticks(0.1, 10)) == ["0.1", "0.3", "1", "3", "10"]
     assert texts(log_ticks(0.08, 120)) == ["0.1", "0.3", "1", "3", "10", "30", "100"]
     assert texts(log_ticks(0.4, 9)) == ["0.5", "1", "2", "5"]
@@ -28,7 +26,7 @@ def test_a_log_axis_reads_as_people_write_epsilon() -> None:
 
 
 @given(low=st.floats(1e-6, 1e5), ratio=st.floats(1.01, 1e10))
-def test_log_ticks_are_few_inside_and_different(low: float, ratio: float) -> None:
+def test_log_ticks_are_few_inside_and_different(low, ratio):
     ticks = log_ticks(low, low * ratio)
     assert 2 <= len(ticks) <= 9
     assert all(low * (1 - 1e-6) <= value <= low * ratio * (1 + 1e-6) for value, _ in ticks)
@@ -36,7 +34,7 @@ def test_log_ticks_are_few_inside_and_different(low: float, ratio: float) -> Non
 
 
 @given(low=st.floats(-1, 1), span=st.floats(1e-3, 100))
-def test_linear_ticks_are_few_inside_and_even(low: float, span: float) -> None:
+def test_linear_ticks_are_few_inside_and_even(low, span):
     ticks = linear_ticks(low, low + span)
     assert 2 <= len(ticks) <= 10
     steps = [b - a for (a, _), (b, _) in itertools.pairwise(ticks)]
@@ -46,7 +44,7 @@ def test_linear_ticks_are_few_inside_and_even(low: float, span: float) -> None:
     assert all(float(text) == pytest.approx(value, abs=1e-9) for value, text in ticks)
 
 
-def test_numbers_are_plain() -> None:
+def test_numbers_are_plain():
     assert [plain_number(v) for v in (0.1, 3.0, 1000.0, 0.177827941, 1e6, 2.5e-7)] == [
         "0.1", "3", "1000", "0.178", "1e6", "2.5e-7",
     ]  # fmt: skip
@@ -58,7 +56,7 @@ labels = st.lists(st.tuples(st.floats(0, 100), st.floats(1, 8)), min_size=1, max
 
 
 @given(labels)
-def test_labels_never_overlap_and_stay_inside(wanted: list[tuple[float, float]]) -> None:
+def test_labels_never_overlap_and_stay_inside(wanted):
     centres = spread([w for w, _ in wanted], [h for _, h in wanted], 0, 100)
     boxes = sorted((c - h / 2, c + h / 2) for c, (_, h) in zip(centres, wanted, strict=True))
     assert all(a[1] <= b[0] + 1e-9 for a, b in itertools.pairwise(boxes))
@@ -68,7 +66,7 @@ def test_labels_never_overlap_and_stay_inside(wanted: list[tuple[float, float]])
 
 
 @given(st.lists(st.floats(20, 80), min_size=2, max_size=5))
-def test_labels_move_only_where_they_must_and_evenly(wanted: list[float]) -> None:
+def test_labels_move_only_where_they_must_and_evenly(wanted):
     centres = spread(wanted, [4.0] * len(wanted), 0, 100)
     gaps = [b - a for a, b in itertools.pairwise(sorted(wanted))]
     if all(gap >= 4 for gap in gaps):
@@ -90,14 +88,14 @@ def contrast(one: str, two: str) -> float:
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
-def test_text_and_the_main_series_can_be_read_on_the_surface(theme) -> None:
+def test_text_and_the_main_series_can_be_read_on_the_surface(theme):
     for colour in (theme.text, theme.muted, theme.danger, theme.warn, theme.accent):
         assert contrast(colour, theme.surface) >= 4.5
     for role in ("no-privacy", "majority", "sanitized", "private", "third"):
         assert contrast(theme.series(STYLES[role]), theme.surface) >= 3
 
 
-def test_no_two_series_differ_by_colour_alone() -> None:
+def test_no_two_series_differ_by_colour_alone():
     signs = [(style.marker, style.dash) for style in STYLES.values()]
     assert len(set(signs)) == len(signs)
     assert set(FREE_STYLES) < set(STYLES)
@@ -107,7 +105,7 @@ def test_no_two_series_differ_by_colour_alone() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_a_figure_of_the_list_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+def test_a_figure_of_the_list_is_drawn(tmp_path, monkeypatch, suffix):
     kind = values.FigureKind(toy_figure.Bar, "toy_figure")
     monkeypatch.setattr(values, "FIGURES", (*values.FIGURES, kind))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)

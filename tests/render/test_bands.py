@@ -1,9 +1,5 @@
 """Pictures of figures: one meaning of a band, bars where their shares are, lines of several models."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from PySide6.QtGui import QColor, QImage
 
@@ -17,7 +13,7 @@ from workbench.studies.curve import CurvePlan, CurveResult
 from workbench.studies.results import Row, Tally
 
 
-def test_a_curve_and_a_comparison_draw_the_same_band_and_name_it() -> None:
+def test_a_curve_and_a_comparison_draw_the_same_band_and_name_it():
     rows = tuple(Row("private", 1.0, repeat, "accuracy", value) for repeat, value in enumerate((0.6, 0.7, 0.8, 0.9)))
     points = Tally(rows).points()
     plan = CurvePlan(model="naive-bayes", regimes=("private",), epsilons=(1.0,), repeats=4)
@@ -43,7 +39,7 @@ FIGURE = BarsFigure(
 )
 
 
-def test_a_share_of_one_is_twice_as_long_as_one_half(tmp_path: Path) -> None:
+def test_a_share_of_one_is_twice_as_long_as_one_half(tmp_path):
     path = tmp_path / "bars.png"
     write_figure(FIGURE, path, width=720, height=300, scale=1.0)
     image = QImage(str(path))
@@ -60,7 +56,7 @@ def test_a_share_of_one_is_twice_as_long_as_one_half(tmp_path: Path) -> None:
     assert lengths[1] == pytest.approx(2 * lengths[0], abs=4)
 
 
-def test_what_is_no_share_is_refused() -> None:
+def test_what_is_no_share_is_refused():
     with pytest.raises(ParameterError, match="not shares"):
         BarsRow("one", (Bar(0.5, 0.4, 1.2),))
     with pytest.raises(ParameterError, match="not shares"):

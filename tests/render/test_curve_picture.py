@@ -55,7 +55,7 @@ def count(image: np.ndarray, colour: str) -> int:
 
 
 @pytest.mark.parametrize(("theme", "scale"), [("light", 1.0), ("dark", 1.5)])
-def test_a_png_has_its_size_its_colours_and_its_badge(tmp_path: Path, theme: str, scale: float) -> None:
+def test_a_png_has_its_size_its_colours_and_its_badge(tmp_path, theme, scale):
     path = tmp_path / "curve.png"
     write_figure(FIGURE, path, width=640, height=400, scale=scale, theme=theme)
     image = pixels(path)
@@ -75,7 +75,7 @@ def test_a_png_has_its_size_its_colours_and_its_badge(tmp_path: Path, theme: str
     assert [p.name for p in tmp_path.iterdir()] == ["curve.png"]
 
 
-def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
+def test_the_same_figure_is_the_same_file(tmp_path):
     for name in ("a.svg", "b.svg"):
         write_figure(FIGURE, tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
@@ -99,7 +99,7 @@ def svg_texts(path: Path) -> dict[str, tuple[float, float]]:
     return out
 
 
-def test_an_svg_says_everything_in_its_place(tmp_path: Path) -> None:
+def test_an_svg_says_everything_in_its_place(tmp_path):
     path = tmp_path / "curve.svg"
     write_figure(FIGURE, path, width=1000, height=600)
     at = svg_texts(path)
@@ -119,7 +119,7 @@ def test_an_svg_says_everything_in_its_place(tmp_path: Path) -> None:
     assert min(b - a for a, b in itertools.pairwise(ends)) >= 14
 
 
-def test_a_single_point_and_a_long_name_can_be_drawn(tmp_path: Path) -> None:
+def test_a_single_point_and_a_long_name_can_be_drawn(tmp_path):
     point = Series("x" * 200, "private", (1.0,), (0.5,), (0.5,), (0.5,))
     write_figure(CurveFigure("t", "x", "y", (point,), badge=""), tmp_path / "p.svg", width=500, height=300)
     shown = [t for t in svg_texts(tmp_path / "p.svg") if t.startswith("xxx")]
@@ -139,18 +139,18 @@ def test_a_single_point_and_a_long_name_can_be_drawn(tmp_path: Path) -> None:
         lambda: replace(FIGURE, series=(Series("s", "private", (0.0,), (0.0,), (0.0,), (0.0,)),)),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(make) -> None:
+def test_what_cannot_be_drawn_is_refused(make):
     with pytest.raises(ParameterError):
         make()
 
 
-def test_another_suffix_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_another_suffix_is_refused_before_any_work(tmp_path):
     with mock.patch.object(subprocess, "run") as run, pytest.raises(InputError, match=r"\.png or a?\.?svg"):
         write_figure(FIGURE, tmp_path / "curve.jpg")
     run.assert_not_called()
 
 
-def test_an_impossible_place_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_an_impossible_place_is_refused_before_any_work(tmp_path):
     (tmp_path / "folder.svg").mkdir()
     with mock.patch.object(subprocess, "run") as run:
         for path in (tmp_path / "no" / "curve.svg", tmp_path / "folder.svg"):
@@ -159,7 +159,7 @@ def test_an_impossible_place_is_refused_before_any_work(tmp_path: Path) -> None:
     run.assert_not_called()
 
 
-def test_a_failing_write_is_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failing_write_is_one_sentence_and_leaves_nothing(tmp_path):
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         write_figure(FIGURE, tmp_path / ("x" * 300 + ".svg"))
     assert list(tmp_path.iterdir()) == []
@@ -172,7 +172,7 @@ def blocked(folder: Path, text: str) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def test_a_missing_qt_library_is_one_sentence_with_the_mend(tmp_path: Path) -> None:
+def test_a_missing_qt_library_is_one_sentence_with_the_mend(tmp_path):
     text = "raise ImportError('libEGL.so.1: cannot open shared object file: No such file or directory')"
     with (
         mock.patch.dict(os.environ, blocked(tmp_path, text)),
@@ -183,7 +183,7 @@ def test_a_missing_qt_library_is_one_sentence_with_the_mend(tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_a_crash_of_the_drawing_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_crash_of_the_drawing_is_told_and_leaves_nothing(tmp_path):
     with (
         mock.patch.dict(os.environ, blocked(tmp_path, "import os; os.abort()")),
         pytest.raises(WorkbenchError, match="could not be drawn"),
@@ -192,7 +192,7 @@ def test_a_crash_of_the_drawing_is_told_and_leaves_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "curve.png").exists()
 
 
-def test_every_module_that_draws_a_figure_is_listed() -> None:
+def test_every_module_that_draws_a_figure_is_listed():
     listed = {kind.module.rpartition(".")[2] for kind in FIGURES}
     folder = Path(offscreen.__file__).parent
     drawing = {
@@ -203,7 +203,7 @@ def test_every_module_that_draws_a_figure_is_listed() -> None:
     assert drawing == listed
 
 
-def test_the_command_lines_side_loads_no_qt() -> None:
+def test_the_command_lines_side_loads_no_qt():
     code = "import sys, workbench.render.offscreen, workbench.render.curve_figure; print('PySide6' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "False"
@@ -258,7 +258,7 @@ print("closed")
 """
 
 
-def test_in_a_window_labels_stand_apart_at_every_size_lines_move_and_closing_is_safe() -> None:
+def test_in_a_window_labels_stand_apart_at_every_size_lines_move_and_closing_is_safe():
     done = subprocess.run(
         [sys.executable, "-c", WINDOW],
         input=pickle.dumps(FIGURE),

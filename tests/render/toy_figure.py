@@ -1,7 +1,5 @@
 """A kind of figure of the tests: one number, drawn as a bar."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,6 @@ class Bar:
 
 
 def view(figure: Bar, theme: Any) -> Any:
-    """Return the widget that shows ``figure``."""
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QColor
 

@@ -1,7 +1,5 @@
 """Models for attacks, without a release: what a card would say of them, and learners that remember or forget."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +37,6 @@ def rows(seed: int, count: int, noise: float = 1.0) -> tuple[NDArray[np.float64]
 
 
 def table(X: NDArray[np.float64], y: NDArray[np.int64]) -> Table:
-    """The rows as a file has them."""
     frame = {a.name: [f"{value:.6f}" for value in column] for a, column in zip(COLUMNS, X.T, strict=True)}
     return Table(pl.DataFrame({**frame, "y": [CLASS.values()[code] for code in y]}), "rows.csv")
 

@@ -1,7 +1,5 @@
 """Small random tables with hierarchies, and a slow, plain reckoning of models and losses to compare with."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

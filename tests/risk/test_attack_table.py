@@ -1,7 +1,5 @@
 """Every attack on releases of a generated survey, as ``bench_attack_table.py`` makes them, with fewer people."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from bench_attack_table import COPY, GENERALISED, Bench, survey
 pytestmark = pytest.mark.slow
 
 
-def test_a_copy_is_found_and_private_releases_stay_within_their_epsilon(tmp_path: Path) -> None:
+def test_a_copy_is_found_and_private_releases_stay_within_their_epsilon(tmp_path):
     bench = Bench(survey(tmp_path, 600), tmp_path)
     for subject, place in bench.releases().items():
         found = [

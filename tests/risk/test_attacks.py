@@ -1,7 +1,5 @@
 """Attacks on released tables: what they find, how sure that is, and that what ε allows is a bound."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import itertools
@@ -70,7 +68,7 @@ def surely(rate: Rate | None) -> Rate:
 # -- shares, risk, bound -----------------------------------------------------------------------------------------------
 
 
-def test_the_interval_of_a_share_is_wilsons() -> None:
+def test_the_interval_of_a_share_is_wilsons():
     found = Rate.counted(5, 10)
     assert (found.value, round(found.low, 4), round(found.high, 4)) == (0.5, 0.2366, 0.7634)
     assert Rate.counted(0, 50).low == 0.0
@@ -78,7 +76,7 @@ def test_the_interval_of_a_share_is_wilsons() -> None:
     assert Rate.counted(0, 0) == Rate(0.0, 0.0, 1.0, 0, 0)
 
 
-def test_the_risk_is_what_a_control_set_leaves() -> None:
+def test_the_risk_is_what_a_control_set_leaves():
     assert beyond(Rate.known(0.6), Rate.known(0.2)).value == pytest.approx(0.5)
     assert beyond(Rate.known(0.2), Rate.known(0.6)) == Rate(0.0, 0.0, 0.0)
     assert beyond(Rate.known(1.0), Rate.known(1.0)) == Rate(0.0, 0.0, 1.0)
@@ -95,9 +93,7 @@ def test_the_risk_is_what_a_control_set_leaves() -> None:
     st.lists(st.floats(0, 1), min_size=6, max_size=6),
     st.sampled_from([0.0, 0.01, 0.2]),
 )
-def test_no_event_of_any_private_pair_is_above_the_bound(
-    epsilon: float, weights: list[float], moves: list[float], delta: float
-) -> None:
+def test_no_event_of_any_private_pair_is_above_the_bound(epsilon, weights, moves, delta):
     """Two distributions whose ratios are at most e^ε but for a mass of δ: every event obeys f."""
     q = np.array(weights) / sum(weights)
     p = q * np.exp(epsilon * (np.array(moves[: len(q)]) - 0.5))
@@ -110,7 +106,7 @@ def test_no_event_of_any_private_pair_is_above_the_bound(
             assert own <= most(float(q @ event), epsilon, delta) + 1e-12
 
 
-def test_the_bound_is_reached_by_randomised_response_and_never_below_the_control() -> None:
+def test_the_bound_is_reached_by_randomised_response_and_never_below_the_control():
     epsilon = 1.0
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     assert most(1 - keep, epsilon) == pytest.approx(keep)
@@ -121,7 +117,7 @@ def test_the_bound_is_reached_by_randomised_response_and_never_below_the_control
         assert most(float(p), 0.0) == pytest.approx(p)
 
 
-def test_no_bound_follows_without_a_promise_or_a_control_set() -> None:
+def test_no_bound_follows_without_a_promise_or_a_control_set():
     promise = Guarantee(1.0, 0.0, (2.0, 0.0))
     assert bounded(NOTHING, Rate.known(0.1)) is None
     assert bounded(promise, None) is None
@@ -140,7 +136,7 @@ def test_no_bound_follows_without_a_promise_or_a_control_set() -> None:
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_a_copy_is_found(name: str) -> None:
+def test_a_copy_is_found(name):
     rng = np.random.default_rng(1)
     original, control = people(rng), people(rng)
     found = run(name, original, of={"original": original, "control": control}, attacks=500)
@@ -149,7 +145,7 @@ def test_a_copy_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_rows_that_were_not_used_reveal_nothing(name: str) -> None:
+def test_rows_that_were_not_used_reveal_nothing(name):
     rng = np.random.default_rng(2)
     release, original, control = people(rng, 600), people(rng, 600), people(rng, 600)
     found = run(name, release, of={"original": original, "control": control}, attacks=400)
@@ -157,7 +153,7 @@ def test_rows_that_were_not_used_reveal_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", THREE)
-def test_without_a_control_set_the_risk_says_that_it_is_not_corrected(name: str) -> None:
+def test_without_a_control_set_the_risk_says_that_it_is_not_corrected(name):
     original = people(np.random.default_rng(3), 100)
     found = run(name, original, Guarantee(1.0, 0.0, (2.0, 0.0)), of={"original": original}, attacks=50)
     assert found.allowed is None
@@ -178,7 +174,7 @@ def noisy(rng: np.random.Generator, rows: Table, epsilon: float) -> Table:
 
 @pytest.mark.parametrize("name", THREE)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
-def test_what_is_found_in_private_rows_stays_below_what_epsilon_allows(name: str, epsilon: float) -> None:
+def test_what_is_found_in_private_rows_stays_below_what_epsilon_allows(name, epsilon):
     rng = np.random.default_rng(4)
     original, control = (table({c: rng.integers(0, 5, 800) for c in "abc"}) for _ in range(2))
     total = 3 * epsilon
@@ -194,7 +190,7 @@ def test_what_is_found_in_private_rows_stays_below_what_epsilon_allows(name: str
     assert found.risk.low <= found.allowed
 
 
-def test_the_bound_of_singling_out_holds_on_average_over_small_releases() -> None:
+def test_the_bound_of_singling_out_holds_on_average_over_small_releases():
     """60 releases of 40 rows: mean of the main share against the mean of the bound's right side, by 5.5 sigma."""
     rng = np.random.default_rng(5)
     gaps = []
@@ -209,7 +205,7 @@ def test_the_bound_of_singling_out_holds_on_average_over_small_releases() -> Non
     assert np.mean(gaps) <= 5.5 * np.std(gaps) / math.sqrt(len(gaps))
 
 
-def test_singling_out_ends_where_a_release_has_few_unique_rows() -> None:
+def test_singling_out_ends_where_a_release_has_few_unique_rows():
     rng = np.random.default_rng(6)
     release = table({c: rng.integers(0, 2, 3000) for c in "abcd"})
     found = run("singling-out", release, of={"original": release, "control": release}, attacks=50)
@@ -218,7 +214,7 @@ def test_singling_out_ends_where_a_release_has_few_unique_rows() -> None:
 
 
 @pytest.mark.parametrize("mode", ["univariate", "multivariate"])
-def test_conditions_hold_for_one_row_of_the_release_and_are_all_different(mode: str) -> None:
+def test_conditions_hold_for_one_row_of_the_release_and_are_all_different(mode):
     rng = np.random.default_rng(7)
     rows = common_columns([people(rng, 300)])
     values = rows.tables[0]
@@ -231,7 +227,7 @@ def test_conditions_hold_for_one_row_of_the_release_and_are_all_different(mode: 
     assert [int(condition.matches(values).sum()) for condition in found] == [1] * 100
 
 
-def test_singling_out_in_fewer_people_is_counted_as_drawing_them_shows() -> None:
+def test_singling_out_in_fewer_people_is_counted_as_drawing_them_shows():
     matches, rng = np.array([0, 1, 3, 10]), np.random.default_rng(8)
     drawn = rng.permuted(np.broadcast_to(np.arange(40), (20_000, 40)), axis=1)[:, :15]
     seen = sum(float(((drawn < m).sum(axis=1) == 1).mean()) for m in matches)
@@ -242,7 +238,7 @@ def test_singling_out_in_fewer_people_is_counted_as_drawing_them_shows() -> None
 
 @pytest.mark.parametrize("have", [80, 200, 400])
 @pytest.mark.parametrize("scale", [0.0005, 0.004, 0.02])
-def test_a_small_control_set_is_continued_to_what_a_large_one_shows(scale: float, have: int) -> None:
+def test_a_small_control_set_is_continued_to_what_a_large_one_shows(scale, have):
     """Conditions of exponential weights: the mean over 40 control sets is near what 800 other people show."""
     rng = np.random.default_rng(11)
     weights = np.minimum(0.2, rng.exponential(scale, 500))
@@ -252,7 +248,7 @@ def test_a_small_control_set_is_continued_to_what_a_large_one_shows(scale: float
     assert continued == pytest.approx(truth, rel=0.2)
 
 
-def test_linkability_and_inference_name_columns_that_do_not_fit() -> None:
+def test_linkability_and_inference_name_columns_that_do_not_fit():
     rows = people(np.random.default_rng(9), 50)
     of = {"original": rows}
     with pytest.raises(ParameterError, match="in both files"):
@@ -265,7 +261,7 @@ def test_linkability_and_inference_name_columns_that_do_not_fit() -> None:
         run("inference", table({"x": [1, 2]}), of=of)
 
 
-def test_a_planted_coin_needs_no_control_set() -> None:
+def test_a_planted_coin_needs_no_control_set():
     rng = np.random.default_rng(10)
     original = table({"a": rng.permutation(500), "coin": rng.integers(0, 2, 500)})
     promise = Guarantee(1.0, 0.0, (2.0, 0.0))
@@ -304,7 +300,7 @@ def coins(rng: np.random.Generator) -> Table:
     return table({**{f"q{i}": rng.integers(0, 2, 200) for i in range(24)}, "secret": rng.integers(0, 2, 200)})
 
 
-def test_exact_counts_give_back_a_secret_bit_and_noisy_ones_no_more_than_epsilon_allows() -> None:
+def test_exact_counts_give_back_a_secret_bit_and_noisy_ones_no_more_than_epsilon_allows():
     rng = np.random.default_rng(11)
     original = coins(rng)
     queries = 24 * 23 // 2
@@ -319,14 +315,14 @@ def test_exact_counts_give_back_a_secret_bit_and_noisy_ones_no_more_than_epsilon
     assert found.main.value <= found.allowed
 
 
-def test_counts_of_the_other_value_are_used_as_well() -> None:
+def test_counts_of_the_other_value_are_used_as_well():
     rng = np.random.default_rng(12)
     original = coins(rng)
     found = run("reconstruction", counts_of(original, np.zeros(1104)), of={"original": original}, value="0")
     assert found.main.value >= 0.95
 
 
-def test_a_copy_gives_back_the_secret_of_people_whom_the_attacker_knows() -> None:
+def test_a_copy_gives_back_the_secret_of_people_whom_the_attacker_knows():
     rng = np.random.default_rng(13)
     original, control = people(rng, 400), people(rng, 100)
     of = {"original": original, "control": control}
@@ -336,13 +332,13 @@ def test_a_copy_gives_back_the_secret_of_people_whom_the_attacker_knows() -> Non
     assert found.control.value <= 0.9
 
 
-def test_a_secret_that_everybody_shares_is_none() -> None:
+def test_a_secret_that_everybody_shares_is_none():
     alike = table({"age": [30 + at for at in range(20)], "town": ["H"] * 20})
     with pytest.raises(InputError, match="'town' has one value"):
         run("reconstruction", alike, of={"original": alike}, secret="town")
 
 
-def test_the_linear_programme_finds_the_only_solution() -> None:
+def test_the_linear_programme_finds_the_only_solution():
     rng = np.random.default_rng(14)
     bits, met = rng.random(12) < 0.5, rng.random((80, 12)) < 0.5
     assert solved(met, met @ bits.astype(float)) == pytest.approx(bits.astype(float), abs=1e-7)
@@ -351,7 +347,7 @@ def test_the_linear_programme_finds_the_only_solution() -> None:
 # -- linking and traces ------------------------------------------------------------------------------------------------
 
 
-def test_people_are_found_where_one_row_has_their_values() -> None:
+def test_people_are_found_where_one_row_has_their_values():
     release = table({"zip": [1, 1, 2, 3], "sex": ["f", "m", "f", "f"], "ill": ["a", "b", "c", "d"]})
     known = table({"zip": [1, 2, 2, 9], "sex": ["f", "f", "m", "f"], "ill": ["a", "x", "c", "d"]})
     found = run("link", release, of={"known": known}, on=("zip", "sex"))
@@ -361,7 +357,7 @@ def test_people_are_found_where_one_row_has_their_values() -> None:
     assert by_sex.figures["reidentified_fraction"] == 0.25
 
 
-def test_four_points_single_out_as_many_as_a_plain_count_says() -> None:
+def test_four_points_single_out_as_many_as_a_plain_count_says():
     asked = traces.Traces(people=100, days=3, places=16, visits=20, hours=6)
     who, point = traces.sample(asked, np.random.default_rng(15), ignore, CancelToken())
     every = {person: set(point[who == person].tolist()) for person in range(100)}
@@ -376,7 +372,7 @@ def test_four_points_single_out_as_many_as_a_plain_count_says() -> None:
         assert found == plain
 
 
-def test_more_points_single_out_more_people() -> None:
+def test_more_points_single_out_more_people():
     found = run("traces", table({"a": [1]}), of={}, people=2000, attacks=400).plain()
     assert found["by_points"] == sorted(found["by_points"])
     assert found["unique_fraction"] >= 0.9
@@ -386,7 +382,7 @@ def test_more_points_single_out_more_people() -> None:
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_attack_of_the_folder_is_listed() -> None:
+def test_every_attack_of_the_folder_is_listed():
     folder = attacks.__name__
     listed = {known.asked().__module__ for known in attacks.ATTACKS}
     for module in pkgutil.iter_modules(attacks.__path__):
@@ -399,7 +395,7 @@ def test_every_attack_of_the_folder_is_listed() -> None:
 # -- generalised releases ----------------------------------------------------------------------------------------------
 
 
-def test_people_are_written_as_a_generalised_release_writes_them() -> None:
+def test_people_are_written_as_a_generalised_release_writes_them():
     labels = pl.Series(["40-44", "[50, 60)", "<18", ">=90", "012**", "2024-05", "*", "Graz"])
     values = pl.Series(["43", "50", "59.5", "60", "7", "95", "01230", "2024-05-17", "Graz", None])
     found = written_as(labels, values).to_list()
@@ -408,7 +404,7 @@ def test_people_are_written_as_a_generalised_release_writes_them() -> None:
     assert written_as(pl.Series(["a", "b"]), pl.Series(["a", "c"])).to_list() == ["a", "c"]
 
 
-def test_a_generalised_copy_is_attacked_through_its_labels() -> None:
+def test_a_generalised_copy_is_attacked_through_its_labels():
     rng = np.random.default_rng(20)
     original = table(
         {"age": rng.integers(20, 60, 400), "job": rng.integers(0, 400, 400), "ill": rng.integers(0, 2, 400)}

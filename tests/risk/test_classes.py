@@ -1,8 +1,5 @@
 """Equivalence classes over chosen columns."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,14 +25,14 @@ from workbench.signals.events import ignore
 
 
 @given(arrays(np.int64, st.tuples(st.integers(0, 40), st.integers(0, 4)), elements=st.integers(0, 3)))
-def test_rows_share_a_class_exactly_where_all_their_values_agree(values: np.ndarray) -> None:
+def test_rows_share_a_class_exactly_where_all_their_values_agree(values):
     found = classes(list(values.T), len(values))
     alike = (values[:, None, :] == values[None, :, :]).all(axis=2)
     assert (found.of[:, None] == found.of[None, :]).tolist() == alike.tolist()
     assert found.of_rows.tolist() == alike.sum(axis=1).tolist()
 
 
-def test_a_missing_value_is_a_value_of_its_own() -> None:
+def test_a_missing_value_is_a_value_of_its_own():
     table = Table(pl.DataFrame({"a": ["x", None, "x", None, "b"]}), source="t.csv")
     codes, values = coded(table, "a")
     assert [values[code] for code in codes] == ["x", None, "x", None, "b"]
@@ -45,14 +42,14 @@ def test_a_missing_value_is_a_value_of_its_own() -> None:
 # -- Columns that attacks compare: words are words, though no cell of them is a number --------------------------------
 
 
-def test_words_have_codes_and_numbers_are_numbers() -> None:
+def test_words_have_codes_and_numbers_are_numbers():
     found = common_columns([read_table("sample:people")], ("age", "sex", "label"))
     assert found.numeric.tolist() == [True, False, False]
     assert found.words[1:] == (("female", "male"), ("no", "yes"))
     assert not np.isnan(found.tables[0]).any()
 
 
-def test_long_numbers_that_one_double_stands_for_are_told_apart() -> None:
+def test_long_numbers_that_one_double_stands_for_are_told_apart():
     frame = pl.DataFrame({"account": [str(10**18 + i) for i in range(3)], "mass": ["1e20", "2e20", "3e20"]})
     found = common_columns([Table(frame, "t.csv")])
     assert found.numeric.tolist() == [False, True]
@@ -66,7 +63,7 @@ def table(**columns: object) -> Table:
     return Table(pl.DataFrame({name: np.asarray(v).astype(str) for name, v in columns.items()}), "t.csv")
 
 
-def test_the_questions_of_a_reconstruction_are_made_of_the_control_set_too() -> None:
+def test_the_questions_of_a_reconstruction_are_made_of_the_control_set_too():
     """Else a person who was released meets more questions of her own than one who was not."""
     rng = np.random.default_rng(0)
     numbers = np.r_[0, 9, rng.integers(1, 9, 48)]
@@ -78,7 +75,7 @@ def test_the_questions_of_a_reconstruction_are_made_of_the_control_set_too() -> 
     assert of_others.any()
 
 
-def test_how_near_a_guess_must_be_does_not_depend_on_who_was_released() -> None:
+def test_how_near_a_guess_must_be_does_not_depend_on_who_was_released():
     """Twenty different numbers in one table and one more in the other: a guess within 5 % is right in both orders."""
     key = np.arange(40)
     one, other = 1000 + 50 * (key % 20), 1000 + 50 * (key % 21)
@@ -119,12 +116,12 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[str]]] = {
 }
 
 
-def test_every_builder_has_a_case() -> None:
+def test_every_builder_has_a_case():
     assert set(CASES) == {one.name for one in BUILDERS}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_builder_makes_these_levels_and_the_file_gives_them_back(name: str, tmp_path: Path) -> None:
+def test_a_builder_makes_these_levels_and_the_file_gives_them_back(name, tmp_path):
     values, parameters, lines = CASES[name]
     if name == "masking":  # a single "9" is "*" at level 1: the next level would be of another width
         values, lines = values[:2], lines[:2]
@@ -135,14 +132,14 @@ def test_a_builder_makes_these_levels_and_the_file_gives_them_back(name: str, tm
     assert read_hierarchy(path) == made_
 
 
-def test_every_builder_works_as_it_is_declared_first() -> None:
+def test_every_builder_works_as_it_is_declared_first():
     suited = {"dates": ["2020-02-29", "1999-12-31"]}
     for one in BUILDERS:
         found = one().build(suited.get(one.name, ["12", "47"]))
         assert found.levels[-1] == ("*", "*")
 
 
-def test_a_level_never_separates_what_the_one_below_joins() -> None:
+def test_a_level_never_separates_what_the_one_below_joins():
     with pytest.raises(InputError, match="level 2 separates"):
         Hierarchy.from_text("a;x;1\nb;x;2\n")
     with pytest.raises(ParameterError, match="15 is not a multiple of 10"):
@@ -158,12 +155,12 @@ def test_a_level_never_separates_what_the_one_below_joins() -> None:
         ("a,*\nb,*\n", "not separated by semicolons"),
     ],
 )
-def test_a_file_that_is_none_is_refused(text: str, message: str) -> None:
+def test_a_file_that_is_none_is_refused(text, message):
     with pytest.raises(InputError, match=message):
         Hierarchy.from_text(text)
 
 
-def test_an_unknown_value_is_named_with_its_column() -> None:
+def test_an_unknown_value_is_named_with_its_column():
     hierarchy = Hierarchy.from_text("a;*\nb;*\n")
     with pytest.raises(InputError, match="'c' of the column town"):
         hierarchy.of(["a", "c"], "town")
@@ -172,26 +169,26 @@ def test_an_unknown_value_is_named_with_its_column() -> None:
 
 
 @pytest.mark.parametrize("header", ["Town;level 1", "level0;level1"])
-def test_a_header_is_no_value(header: str) -> None:
+def test_a_header_is_no_value(header):
     bare = Hierarchy.from_text("a;*\nb;*\n")
     assert Hierarchy.from_text(f"{header}\na;*\nb;*\n").without_header("town", ["a", "b"]) == bare
     assert bare.without_header("town", ["b"]) == bare  # a value that does not occur has the label of the others
     assert bare.without_header("a", ["a", "b"]) == bare
 
 
-def test_labels_with_separators_and_quotes_survive_the_file() -> None:
+def test_labels_with_separators_and_quotes_survive_the_file():
     odd = Hierarchy((("a;b", 'say "x"', "line\nbreak"), ("*", "*", "*")))
     assert Hierarchy.from_text(odd.to_text()) == odd
 
 
 @pytest.mark.parametrize(("column", "levels"), [("age", 6), ("sex", 2), ("zip", 6), ("income", 6)])
-def test_a_suggestion_fits_what_the_values_look_like(column: str, levels: int) -> None:
+def test_a_suggestion_fits_what_the_values_look_like(column, levels):
     found = made(sample_table("people"), column)
     assert len(found.levels) == levels
     assert found.levels[-1][0] == "*"
 
 
-def test_a_way_in_words() -> None:
+def test_a_way_in_words():
     column, way = way_of("age = intervals : widths=10,20; start=5")
     assert (column, way.name) == ("age", "intervals")
     assert way.to_plain() == {"widths": [10, 20], "start": 5}
@@ -201,7 +198,7 @@ def test_a_way_in_words() -> None:
         way_of("zip=masking:width=2")
 
 
-def test_a_column_whose_name_is_no_file_name_has_a_file() -> None:
+def test_a_column_whose_name_is_no_file_name_has_a_file():
     assert file_name("age") == "age.csv"
     assert file_name("a/b") == "a%2Fb.csv"
     assert "/" not in file_name("../x")

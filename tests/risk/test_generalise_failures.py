@@ -1,7 +1,5 @@
 """What a generalised table still reveals: the six-row example, by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -26,7 +24,7 @@ def clinic(*models: KAnonymity | DistinctDiversity | Closeness, method: Method |
     return generalise(table, ASKED, levels, models, method)
 
 
-def test_the_six_rows_at_k_2_are_as_in_the_text_book() -> None:
+def test_the_six_rows_at_k_2_are_as_in_the_text_book():
     found = clinic(KAnonymity(k=2))
     assert found.levels == {"age": 1, "town": 0}
     assert (found.k, found.outcome.suppressed) == (2, 0)
@@ -44,7 +42,7 @@ def test_the_six_rows_at_k_2_are_as_in_the_text_book() -> None:
     assert (found.losses["discernibility"], found.losses["class-size"]) == (12, 2)
 
 
-def test_each_failure_is_found_with_what_epsilon_would_allow() -> None:
+def test_each_failure_is_found_with_what_epsilon_would_allow():
     homogeneity, background, composition = failures(clinic(KAnonymity(k=2)), epsilon=1.0)
     assert (homogeneity.rows, homogeneity.example, homogeneity.value) == (2, (">=60", "Arden"), "cancer")
     # 1/3 against e times 1/3: e/3 / (e/3 + 2/3)
@@ -56,7 +54,7 @@ def test_each_failure_is_found_with_what_epsilon_would_allow() -> None:
     assert "cancer" in homogeneity.sentence
 
 
-def test_what_an_attacker_gets_from_the_same_rows_with_epsilon() -> None:
+def test_what_an_attacker_gets_from_the_same_rows_with_epsilon():
     homogeneity, background, composition = failures(clinic(KAnonymity(k=2)), epsilon=1.0)
     # Four values: p = e/(e + 3), q = 1/(e + 3). Cancer and flu have 1/3 of the rows, asthma and diabetes 1/6.
     p, q = 2.718281828 / 5.718281828, 1 / 5.718281828
@@ -81,13 +79,13 @@ def test_what_an_attacker_gets_from_the_same_rows_with_epsilon() -> None:
         assert failure.prior < failure.believed < failure.allowed < 1
 
 
-def test_of_two_values_it_is_no_news_that_one_follows_from_the_other() -> None:
+def test_of_two_values_it_is_no_news_that_one_follows_from_the_other():
     table = sample_table("clinic")
     found = generalise(table, Asked(("age",), ("town",)), {"age": made(table, "age")}, (KAnonymity(k=2),))
     assert "background" not in [failure.name for failure in failures(found)]
 
 
-def test_diversity_closes_homogeneity_at_a_loss() -> None:
+def test_diversity_closes_homogeneity_at_a_loss():
     found = clinic(KAnonymity(k=2), DistinctDiversity(l=2))
     homogeneity = failures(found)[0]
     assert homogeneity.rows == 0
@@ -95,7 +93,7 @@ def test_diversity_closes_homogeneity_at_a_loss() -> None:
     assert found.losses["granularity"] > clinic(KAnonymity(k=2)).losses["granularity"]
 
 
-def test_what_is_missing_is_said() -> None:
+def test_what_is_missing_is_said():
     with pytest.raises(ParameterError, match="no privacy model"):
         clinic()
     with pytest.raises(ParameterError, match="sensitive"):

@@ -1,7 +1,5 @@
 """The optimal search against the enumeration of every node, for every model and loss."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import generalise_tables as small
@@ -81,7 +79,7 @@ def compared(names: list[str], loss_name: str, seed: int) -> bool:
 
 @pytest.mark.parametrize("loss_name", [one.name for one in LOSSES])
 @pytest.mark.parametrize("model", [one.name for one in MODELS])
-def test_the_optimum_is_that_of_the_enumeration(model: str, loss_name: str) -> None:
+def test_the_optimum_is_that_of_the_enumeration(model, loss_name):
     # One in ten here; all 200 for every pair in the slow test below.
     found = sum(compared([model], loss_name, seed) for seed in SEEDS[::20])
     assert found > 2
@@ -90,11 +88,11 @@ def test_the_optimum_is_that_of_the_enumeration(model: str, loss_name: str) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("loss_name", [one.name for one in LOSSES])
 @pytest.mark.parametrize("model", [one.name for one in MODELS])
-def test_the_optimum_is_that_of_the_enumeration_on_200_lattices(model: str, loss_name: str) -> None:
+def test_the_optimum_is_that_of_the_enumeration_on_200_lattices(model, loss_name):
     assert sum(compared([model], loss_name, seed) for seed in SEEDS) > 60
 
 
-def test_combined_models_have_the_optimum_of_the_enumeration() -> None:
+def test_combined_models_have_the_optimum_of_the_enumeration():
     names = [one.name for one in MODELS]
     found = 0
     for seed in SEEDS[::4]:
@@ -105,7 +103,7 @@ def test_combined_models_have_the_optimum_of_the_enumeration() -> None:
 
 
 @pytest.mark.parametrize("method", [greedy, local, cells])
-def test_heuristics_keep_every_model_and_the_limit(method: Any) -> None:
+def test_heuristics_keep_every_model_and_the_limit(method):
     found = 0
     for seed in range(60):
         rng = np.random.default_rng([seed, 5])
@@ -127,7 +125,7 @@ def test_heuristics_keep_every_model_and_the_limit(method: Any) -> None:
 
 
 @pytest.mark.parametrize("method", [local, cells])
-def test_recoding_reaches_an_average_risk_that_the_whole_table_must_have(method: Any) -> None:
+def test_recoding_reaches_an_average_risk_that_the_whole_table_must_have(method):
     recoded = 0
     for seed in range(40):
         problem, _ = small.random_case(seed, population=False)
@@ -142,7 +140,7 @@ def test_recoding_reaches_an_average_risk_that_the_whole_table_must_have(method:
 
 @pytest.mark.parametrize("method", [local, cells])
 @pytest.mark.parametrize("name", ["k-map", "delta-presence"])
-def test_recoding_counts_each_of_the_population_in_one_class(name: str, method: Any) -> None:
+def test_recoding_counts_each_of_the_population_in_one_class(name, method):
     found = 0
     for seed in range(60):
         problem, case = small.random_case(seed, population=True)
@@ -176,9 +174,7 @@ def test_recoding_counts_each_of_the_population_in_one_class(name: str, method: 
     assert found > 20
 
 
-def test_the_heuristic_is_exact_where_it_reaches_every_node_and_ends_where_it_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_heuristic_is_exact_where_it_reaches_every_node_and_ends_where_it_does_not(monkeypatch):
     for seed in range(60):
         rng = np.random.default_rng([seed, 13])
         problem, _ = small.random_case(seed, population=True)
@@ -202,7 +198,7 @@ def test_the_heuristic_is_exact_where_it_reaches_every_node_and_ends_where_it_do
     assert len(search.tried) < problem.nodes
 
 
-def test_local_recoding_loses_no_more_than_the_best_full_domain_on_most_tables() -> None:
+def test_local_recoding_loses_no_more_than_the_best_full_domain_on_most_tables():
     better = 0
     for seed in range(40):
         problem, _ = small.random_case(seed, population=False)

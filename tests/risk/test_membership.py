@@ -1,7 +1,5 @@
 """Membership inference: figures against their definitions, ways to guess on models whose answer is known."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -30,7 +28,7 @@ LOCAL = Guarantee(epsilon=1.0, replaced=(1.0, 0.0))
 CENTRAL = Guarantee(epsilon=1.0, replaced=(2.0, 0.0))
 
 
-def test_rates_and_areas_are_those_of_their_definition() -> None:
+def test_rates_and_areas_are_those_of_their_definition():
     rng = np.random.default_rng(1)
     members, others = rng.integers(0, 6, 40).astype(float), rng.integers(0, 5, 30).astype(float)
     wanted = np.arange(70) < 40
@@ -45,7 +43,7 @@ def test_rates_and_areas_are_those_of_their_definition() -> None:
     assert np.mean(members > threshold) - np.mean(others > threshold) == pytest.approx(max(gains))
 
 
-def test_the_interval_of_an_area_contains_it_and_has_a_width_at_the_end() -> None:
+def test_the_interval_of_an_area_contains_it_and_has_a_width_at_the_end():
     rng = np.random.default_rng(2)
     truth = norm.cdf(1 / math.sqrt(2))
     wanted, inside = np.arange(120) < 50, 0
@@ -60,7 +58,7 @@ def test_the_interval_of_an_area_contains_it_and_has_a_width_at_the_end() -> Non
     assert high == 1.0
 
 
-def test_a_lower_bound_without_delta_is_that_of_clopper_and_pearson() -> None:
+def test_a_lower_bound_without_delta_is_that_of_clopper_and_pearson():
     """All pairs are right: e^ε/(1 + e^ε) is at least the lower limit of a share of 64 in 64, at its part of α."""
     told = separated("loss", np.arange(1000.0, 1064), np.arange(64.0), CENTRAL, alpha=0.05)
     tests = 2 * 4  # highest and lowest, of 8, 16, 32 and 64 pairs
@@ -73,7 +71,7 @@ def test_a_lower_bound_without_delta_is_that_of_clopper_and_pearson() -> None:
     assert told.auc.value == told.right.value == 1.0
 
 
-def test_nothing_is_told_of_rows_that_are_alike_and_ties_do_not_help() -> None:
+def test_nothing_is_told_of_rows_that_are_alike_and_ties_do_not_help():
     rng = np.random.default_rng(3)
     told = separated("loss", rng.normal(size=2_000), rng.normal(size=2_000), NOTHING, alpha=1e-6)
     assert told.auc.low < 0.5 < told.auc.high
@@ -91,7 +89,7 @@ def _said(rng: np.random.Generator, epsilon: float, rows: int) -> tuple[np.ndarr
     return np.where(kept[0], 1.0, 0.0), np.where(kept[1], 0.0, 1.0)
 
 
-def test_the_lower_bound_stays_below_what_is_true_and_refutes_what_is_false() -> None:
+def test_the_lower_bound_stays_below_what_is_true_and_refutes_what_is_false():
     """At α = 1e-6 a right claim is refuted in at most one of a million runs; a false one is in every run here."""
     rng = np.random.default_rng(4)
     for _ in range(20):
@@ -102,7 +100,7 @@ def test_the_lower_bound_stays_below_what_is_true_and_refutes_what_is_false() ->
     assert separated("loss", members, others, CENTRAL, alpha=1e-6).epsilon_lower > 1.0
 
 
-def test_what_is_allowed_is_the_largest_curve() -> None:
+def test_what_is_allowed_is_the_largest_curve():
     for epsilon, delta in ((0.0, 0.0), (1.0, 0.0), (3.0, 1e-2), (8.0, 1e-5)):
         allowed = Allowed.by(epsilon, delta)
         shares = np.linspace(0, 1, 100_001)
@@ -117,7 +115,7 @@ def test_what_is_allowed_is_the_largest_curve() -> None:
     assert both["advantage"] > both["emptied"]["advantage"]
 
 
-def test_shadows_leave_every_row_out_equally_often() -> None:
+def test_shadows_leave_every_row_out_equally_often():
     seen: list[int] = []
 
     def retrain(rows: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -156,7 +154,7 @@ def _places(rng: np.random.Generator, noise: float, rows: int = 400) -> tuple[Se
 
 
 @pytest.mark.parametrize("name", [g.name for g in GUESSES])
-def test_a_guess_finds_what_was_remembered_and_nothing_where_nothing_was(name: str) -> None:
+def test_a_guess_finds_what_was_remembered_and_nothing_where_nothing_was(name):
     """Levels of rows hide it from the loss alone; who has shadows sees Φ(1/(√2·σ)) of the pairs, at σ = 0.5 0.92."""
     rng = np.random.default_rng(5)
     chosen = guess(name)
@@ -174,7 +172,7 @@ def test_a_guess_finds_what_was_remembered_and_nothing_where_nothing_was(name: s
     assert found.epsilon_lower == 0.0
 
 
-def test_the_likelihood_ratio_is_that_of_two_normals() -> None:
+def test_the_likelihood_ratio_is_that_of_two_normals():
     used = np.array([[True, False], [True, False], [False, True], [False, True]])
     fits = np.array([[2.0, 0.0], [4.0, 1.0], [0.0, 3.0], [1.0, 6.0]])
     seen = Seen(np.array([2.5, 1.5]), shadows=Shadows(used, fits))
@@ -185,7 +183,7 @@ def test_the_likelihood_ratio_is_that_of_two_normals() -> None:
     assert guess("lira-offline").score(seen) == pytest.approx((seen.likelihood - without[0]) / without[1])
 
 
-def test_of_many_shadows_the_density_is_that_of_each_rows_own_fits() -> None:
+def test_of_many_shadows_the_density_is_that_of_each_rows_own_fits():
     """What is remembered or not has two humps: a fit between them says that the row was used, and no normal sees it."""
     rng = np.random.default_rng(9)
     rows, count = 400, 64
@@ -205,7 +203,7 @@ def test_of_many_shadows_the_density_is_that_of_each_rows_own_fits() -> None:
     assert guess("lira").score(seen)[0] == pytest.approx(logs[0] - logs[1])
 
 
-def test_a_row_has_a_spread_of_its_own_where_shadows_are_many() -> None:
+def test_a_row_has_a_spread_of_its_own_where_shadows_are_many():
     rng = np.random.default_rng(8)
     used = np.arange(200)[:, None] % 2 == np.zeros((1, 3))
     fits = rng.normal(0, [0.1, 1.0, 10.0], (200, 3))
@@ -214,7 +212,7 @@ def test_a_row_has_a_spread_of_its_own_where_shadows_are_many() -> None:
     assert len(set(common.spread(fits[:40], used=True).tolist())) == 1
 
 
-def test_the_robust_attack_counts_the_rows_that_rise_less() -> None:
+def test_the_robust_attack_counts_the_rows_that_rise_less():
     """p(x|θ)/p(x) of 1.6, 0.5 and 0.2: the first is above twice the two others, the second above twice the third."""
     used = np.array([[True, True, False], [False, False, True]])
     usual = np.log(np.full((2, 3), 0.5))
@@ -223,7 +221,7 @@ def test_the_robust_attack_counts_the_rows_that_rise_less() -> None:
     assert np.floor(shares * 3).tolist() == [2.0, 1.0, 0.0]
 
 
-def test_odds_are_finite() -> None:
+def test_odds_are_finite():
     odds = log_odds(np.array([-np.inf, -1e-300, 0.0, math.log(0.5)]), chances=True)
     assert np.isfinite(odds).all()
     assert odds[3] == pytest.approx(0.0)

@@ -50,7 +50,7 @@ def overfitted() -> Opened:
     return Opened({"model": "copy", "training": {"queries": []}}, Remembers(X[:400], Y[:400]))
 
 
-def test_a_model_that_remembers_gives_its_members_away_and_its_claim_is_refuted() -> None:
+def test_a_model_that_remembers_gives_its_members_away_and_its_claim_is_refuted():
     found = attacked("membership", overfitted(), Guarantee(1.0, 0.0, (2.0, 0.0)), shadows=0)
     told = found.plain()
     assert told["auc"] == told["advantage"] == told["main"] == 1.0
@@ -62,7 +62,7 @@ def test_a_model_that_remembers_gives_its_members_away_and_its_claim_is_refuted(
 
 
 @pytest.mark.parametrize("name", ["naive-bayes", "random-forest", "logistic-regression"])
-def test_a_private_model_stays_within_its_epsilon(name: str) -> None:
+def test_a_private_model_stays_within_its_epsilon(name):
     """Each of the intervals, and so of the bounds, holds but for 5 %; the attacks reach nothing near ε here.
 
     An AUC above 0.5 is no fault, as ε = 1 promises no less: lower ends of eight seeds were between 0.45 and 0.51.
@@ -76,7 +76,7 @@ def test_a_private_model_stays_within_its_epsilon(name: str) -> None:
     assert told["main"] < told["allowed"]
 
 
-def test_a_forest_with_nearly_no_noise_is_told_by_models_trained_again() -> None:
+def test_a_forest_with_nearly_no_noise_is_told_by_models_trained_again():
     told = attacked("membership", fitted("random-forest", X[:400], Y[:400], 3, epsilon=1000.0)).plain()
     ways = {way["guess"]: way for way in told["guesses"]}
     assert ways["rmia"]["auc_low"] > 0.52
@@ -86,7 +86,7 @@ def test_a_forest_with_nearly_no_noise_is_told_by_models_trained_again() -> None
     assert told["allowed_figures"] is None
 
 
-def test_models_are_trained_again_as_the_card_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_trained_again_as_the_card_says(monkeypatch):
     seen = []
 
     class Forest:
@@ -110,7 +110,7 @@ def test_models_are_trained_again_as_the_card_says(monkeypatch: pytest.MonkeyPat
     assert seen == [400] * 6
 
 
-def test_a_model_of_numbers_is_attacked_by_its_errors() -> None:
+def test_a_model_of_numbers_is_attacked_by_its_errors():
     target = Attribute(name="y", kind="real", lower=0.0, upper=10.0)
 
     class Line:
@@ -121,7 +121,7 @@ def test_a_model_of_numbers_is_attacked_by_its_errors() -> None:
     assert (fit.tolist(), chances) == ([-0.2, 0.0], False)
 
 
-def test_what_cannot_be_attacked_is_refused() -> None:
+def test_what_cannot_be_attacked_is_refused():
     groups = Opened({"model": "kmeans"}, None, task="clustering")
     for name in ("membership", "inversion"):
         with pytest.raises(InputError, match="predicts nothing"):
@@ -165,7 +165,7 @@ class Rule:
         return self.predict_proba(X).argmax(axis=1)
 
 
-def test_inversion_says_the_likeliest_value_and_finds_no_more_of_members_than_of_others() -> None:
+def test_inversion_says_the_likeliest_value_and_finds_no_more_of_members_than_of_others():
     """y = yes: a = 2 (.9 against .1); no: the commoner of 0 and 1. Right for .9·⅓ + ½·(.9·⅔) = .6 of both groups."""
     (_, members), (_, others) = secrets(1, 3_000), secrets(2, 3_000)
     model = Opened({"model": "rule"}, Rule(), SECRET)
@@ -180,7 +180,7 @@ def test_inversion_says_the_likeliest_value_and_finds_no_more_of_members_than_of
     assert found.allowed == pytest.approx(most(found.control.high, 1.0))
 
 
-def test_inversion_of_a_model_that_remembers_finds_members_and_of_others_what_is_common() -> None:
+def test_inversion_of_a_model_that_remembers_finds_members_and_of_others_what_is_common():
     """The ten parts of the range have the remembered values in their middles."""
     coarse = np.floor(X) + 0.5
     whole = tuple(Attribute(name=a.name, kind="real", lower=-5.0, upper=5.0) for a in COLUMNS)
@@ -202,7 +202,7 @@ def closest(released: Table, guarantee: Guarantee = NOTHING) -> Outcome:
     return chosen.run(Subject(guarantee, released, tables=tables), chosen.asked()(), ignore, CancelToken())
 
 
-def test_a_copy_is_found_and_rows_of_others_are_not() -> None:
+def test_a_copy_is_found_and_rows_of_others_are_not():
     copy = closest(PEOPLE["members"]).plain()
     assert copy["auc"] == copy["main"] == 1.0
     assert copy["nearer"]["rate"] == 1.0
@@ -212,7 +212,7 @@ def test_a_copy_is_found_and_rows_of_others_are_not() -> None:
     assert fresh["epsilon_lower"] == 0.0
 
 
-def test_the_density_ratio_finds_whom_the_distance_alone_misses() -> None:
+def test_the_density_ratio_finds_whom_the_distance_alone_misses():
     """People in dense groups and among few others; each is released nearby, as people there are apart."""
     rng = np.random.default_rng(3)
     width = np.where(np.arange(800) % 2, 0.001, 0.5)[:, None]
@@ -229,7 +229,7 @@ def test_the_density_ratio_finds_whom_the_distance_alone_misses() -> None:
     assert found["guess"] == "density-ratio", "what finds most is told"
 
 
-def test_a_private_model_is_refuted_in_no_draw_and_one_that_remembers_in_every_one() -> None:
+def test_a_private_model_is_refuted_in_no_draw_and_one_that_remembers_in_every_one():
     """At α = 1e-6 for each of ten draws and four ways to guess, a right claim is refuted with a chance below 4e-5."""
     claim = Guarantee(0.3, 0.0, (0.6, 0.0))
     for seed in range(10):

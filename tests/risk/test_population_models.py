@@ -1,7 +1,5 @@
 """Population uniqueness: ARX's figures of the Adult census table, and the equations computed in another way."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -52,7 +50,7 @@ def share(found: Estimate | None, of: Sample) -> float:
         (0.2, ZAYATZ, 0.3577099234829125),
     ],
 )
-def test_the_adult_table_has_the_figures_of_arx(fraction: float, model: object, stated: float) -> None:
+def test_the_adult_table_has_the_figures_of_arx(fraction, model, stated):
     of = sample(ADULT, fraction)
     assert (of.rows, of.number) == (30_162, 19_502)
     assert of.number / of.rows == 0.6465751607983555
@@ -61,7 +59,7 @@ def test_the_adult_table_has_the_figures_of_arx(fraction: float, model: object, 
     assert share(model.estimate(of), of) == pytest.approx(stated, abs=1e-6)  # type: ignore[attr-defined]
 
 
-def test_dankars_rule_takes_pitman_for_small_samples_and_the_smaller_estimate_for_large_ones() -> None:
+def test_dankars_rule_takes_pitman_for_small_samples_and_the_smaller_estimate_for_large_ones():
     def stated(**unique: float | None) -> dict[str, Estimate | None]:
         return {name: None if value is None else Estimate(value, {}) for name, value in unique.items()}
 
@@ -73,7 +71,7 @@ def test_dankars_rule_takes_pitman_for_small_samples_and_the_smaller_estimate_fo
     assert chosen(stated(pitman=None, zayatz=None, snb=None), 0.5) == ""
 
 
-def test_zayatz_by_counting_samples() -> None:
+def test_zayatz_by_counting_samples():
     """Three rows of ten people, a class of one and a class of two: shares by binomial coefficients."""
     of = sample({1: 1, 2: 1}, 0.3)
     one = math.comb(9, 2) / math.comb(10, 3)
@@ -81,13 +79,13 @@ def test_zayatz_by_counting_samples() -> None:
     assert share(ZAYATZ.estimate(of), of) == pytest.approx(one / (one + two) / 0.3 / 10)
 
 
-def test_zayatz_ends_for_a_population_as_large_as_is_allowed() -> None:
+def test_zayatz_ends_for_a_population_as_large_as_is_allowed():
     found = ZAYATZ.estimate(Sample(np.array([1, 2]), np.array([1, 1]), 1e-12))
     assert found is not None
     assert found.unique == pytest.approx(1e12 / 3, rel=1e-9)  # a pair is hit twice as often
 
 
-def test_the_likelihood_of_pitman_is_the_product_it_stands_for() -> None:
+def test_the_likelihood_of_pitman_is_the_product_it_stands_for():
     """Summed over every way to split five rows into classes, the formula's probabilities are 1."""
     theta, alpha, n = 1.7, 0.4, 5
     total = 0.0
@@ -107,7 +105,7 @@ def partitions(n: int) -> list[list[int]]:
     return [list(p) for p in every if sum(p) == n]
 
 
-def test_pitmans_fit_is_the_top_of_the_likelihood_and_its_estimate_that_of_many_people() -> None:
+def test_pitmans_fit_is_the_top_of_the_likelihood_and_its_estimate_that_of_many_people():
     of = sample(ADULT, 0.01)
     found = PITMAN.estimate(of)
     assert found is not None
@@ -122,7 +120,7 @@ def test_pitmans_fit_is_the_top_of_the_likelihood_and_its_estimate_that_of_many_
     assert found.unique == pytest.approx(math.exp(exact), rel=1e-3)
 
 
-def test_the_moments_of_the_slide_negative_binomial_are_those_of_a_thinned_class() -> None:
+def test_the_moments_of_the_slide_negative_binomial_are_those_of_a_thinned_class():
     from scipy.stats import binom, nbinom
 
     alpha, beta, fraction = 0.7, 0.3, 0.25
@@ -132,7 +130,7 @@ def test_the_moments_of_the_slide_negative_binomial_are_those_of_a_thinned_class
     assert expected(1000, fraction, alpha, beta) == pytest.approx(direct, rel=1e-9)
 
 
-def test_the_slide_negative_binomial_finds_its_parameters_again() -> None:
+def test_the_slide_negative_binomial_finds_its_parameters_again():
     """Of a sample with as many classes of each size as are expected, K, α and β come out nearly as they went in."""
     from scipy.stats import binom, nbinom
 
@@ -151,7 +149,7 @@ def test_the_slide_negative_binomial_finds_its_parameters_again() -> None:
 
 
 @pytest.mark.parametrize("fraction", [0.05, 0.2, 0.5])
-def test_the_chosen_model_is_near_the_truth_of_a_made_up_population(fraction: float) -> None:
+def test_the_chosen_model_is_near_the_truth_of_a_made_up_population(fraction):
     random = np.random.default_rng(5)
     people = random.zipf(1.3, 40_000) % 50_000
     truth = int((np.unique(people, return_counts=True)[1] == 1).sum()) / people.size
@@ -163,7 +161,7 @@ def test_the_chosen_model_is_near_the_truth_of_a_made_up_population(fraction: fl
 
 
 @pytest.mark.parametrize(("fraction", "model"), [(0.2, "snb"), (0.5, "snb")])
-def test_the_rule_is_near_the_truth_of_the_census_table(fraction: float, model: str) -> None:
+def test_the_rule_is_near_the_truth_of_the_census_table(fraction, model):
     """Samples of Adult, of which 51.43 % are unique; ARX's moments of SNB have no solution, so that it takes Zayatz."""
     people = np.repeat(np.arange(sum(ADULT.values())), np.repeat(list(ADULT), list(ADULT.values())))
     drawn = np.random.default_rng(1).permutation(people)[: round(fraction * people.size)]
@@ -175,7 +173,7 @@ def test_the_rule_is_near_the_truth_of_the_census_table(fraction: float, model: 
     assert abs(share(found[model], of) - 0.5143) < abs(share(found["zayatz"], of) - 0.5143)
 
 
-def test_models_that_do_not_fit_say_so() -> None:
+def test_models_that_do_not_fit_say_so():
     assert PITMAN.estimate(sample({1: 10}, 0.5)) is None
     assert SNB.estimate(sample({1: 10}, 0.5)) is None
     assert ZAYATZ.estimate(sample({3: 4}, 0.5)) == Estimate(0.0, {"P(F = 1 | f = 1)": 0.0})
@@ -186,7 +184,7 @@ def test_models_that_do_not_fit_say_so() -> None:
     st.dictionaries(st.integers(1, 10**5), st.integers(1, 10**4), min_size=1, max_size=6),
     st.sampled_from([1e-6, 0.1, 0.9]),
 )
-def test_an_estimate_is_a_number_of_people_or_none(histogram: dict[int, int], fraction: float) -> None:
+def test_an_estimate_is_a_number_of_people_or_none(histogram, fraction):
     of = sample(dict(sorted(histogram.items())), fraction)
     for model in POPULATION_MODELS:
         found = model.estimate(of)

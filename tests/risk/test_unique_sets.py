@@ -1,7 +1,5 @@
 """Minimal unique sets against a search of every subset of every row."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -37,7 +35,7 @@ def exhaustive(values: np.ndarray, largest: int) -> dict[tuple[int, ...], set[in
 
 @settings(max_examples=80, deadline=None)
 @given(Small, st.integers(1, 5))
-def test_minimal_sets_are_those_of_an_exhaustive_search(values: np.ndarray, largest: int) -> None:
+def test_minimal_sets_are_those_of_an_exhaustive_search(values, largest):
     largest = min(largest, values.shape[1])
     found = unique_sets(list(values.T), len(values), largest)
     assert {s.members: set(s.minimal.tolist()) for s in found.sets} == exhaustive(values, largest)
@@ -50,7 +48,7 @@ def test_minimal_sets_are_those_of_an_exhaustive_search(values: np.ndarray, larg
 
 @settings(max_examples=40, deadline=None)
 @given(Small)
-def test_scores_are_the_sum_over_minimal_sets_smaller_than_all(values: np.ndarray) -> None:
+def test_scores_are_the_sum_over_minimal_sets_smaller_than_all(values):
     attributes = values.shape[1]
     names = tuple(f"c{i}" for i in range(attributes))
     frame = pl.DataFrame({n: pl.Series(values[:, i]).cast(pl.String) for i, n in enumerate(names)})
@@ -66,7 +64,7 @@ def test_scores_are_the_sum_over_minimal_sets_smaller_than_all(values: np.ndarra
     assert found.attributes.tolist() == parts.tolist()
 
 
-def test_the_chance_of_a_right_match() -> None:
+def test_the_chance_of_a_right_match():
     """Two unique rows and one pair at π = 1/4: 2/4 / (2/4 + 2·3/4)."""
     frame = pl.DataFrame({"a": ["x", "y", "z", "z"], "b": ["1", "1", "1", "1"]})
     subject = Subject(Table(frame, "t"), RiskOptions(quasi=("a", "b"), sample_fraction=0.25))
@@ -75,7 +73,7 @@ def test_the_chance_of_a_right_match() -> None:
     assert [row["dis"] for row in shared] == [0.25, 0.25]
 
 
-def test_a_wide_table_is_searched_up_to_a_stated_size() -> None:
+def test_a_wide_table_is_searched_up_to_a_stated_size():
     assert reachable(9, 30_162) == 9
     assert reachable(60, 10_000) == 2  # 36,050 sets of three would be more than are searched
     assert reachable(60, 10**9) == 1
@@ -89,7 +87,7 @@ def test_a_wide_table_is_searched_up_to_a_stated_size() -> None:
     assert (found.largest, found.complete, len(found.sets)) == (2, False, 60 + math.comb(60, 2))
 
 
-def test_a_search_ends_when_it_is_cancelled() -> None:
+def test_a_search_ends_when_it_is_cancelled():
     cancel = CancelToken()
     told: list[float] = []
 

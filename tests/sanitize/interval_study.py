@@ -1,7 +1,5 @@
 """Simulated intervals: how many hold the truth, and how wide they are beside what the mechanism's variance implies."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -60,7 +58,6 @@ def population(shape: str, cells: int, rows: int) -> np.ndarray:
 
 
 def draws(truth: np.ndarray, chances: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return the counts of the released cells."""
     return sum((random.multinomial(n, chances[x]) for x, n in enumerate(truth) if n), np.zeros(len(chances[0]), int))
 
 

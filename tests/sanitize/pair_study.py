@@ -1,7 +1,5 @@
 """Simulated releases of known rows: how often the intervals of quantiles and correlations hold the truth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +48,6 @@ def two_columns(shape: str, rows: int, cells: int) -> np.ndarray:
 
 
 def answers_of(chances: np.ndarray, truth: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Draw an answer for each row, (n,)."""
     out = np.empty(len(truth), dtype=np.int64)
     for cell in np.unique(truth):
         here = np.flatnonzero(truth == cell)

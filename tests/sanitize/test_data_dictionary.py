@@ -1,7 +1,5 @@
 """A data dictionary is read whole or not at all, says where it is wrong, and comes back as it was written."""
 
-from __future__ import annotations
-
 import pytest
 
 from workbench.params import InputError

@@ -1,7 +1,5 @@
 """The grid, the engine and the forecast: what leaves is on the public grid and nothing else."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np
@@ -41,9 +39,7 @@ AGE = {"name": "Age", "kind": "integer", "lower": 0, "upper": 120}
     st.integers(2, 300),
     st.lists(st.floats(-1e7, 1e7), min_size=1, max_size=20),
 )
-def test_a_real_is_put_on_the_nearest_cell_inside_the_bounds(
-    lower: float, width: float, cells: int, values: list[float]
-) -> None:
+def test_a_real_is_put_on_the_nearest_cell_inside_the_bounds(lower, width, cells, values):
     made = grid(Attribute(name="x", kind="real", lower=lower, upper=lower + width, cells=cells))
     assert len(set(made.labels)) == cells
     given_numbers = made.cells.values
@@ -65,9 +61,7 @@ def test_a_real_is_put_on_the_nearest_cell_inside_the_bounds(
         (5, 6, 2, 2, 1),
     ],
 )
-def test_whole_numbers_get_unit_steps_or_round_ones(
-    lower: int, upper: int, cells: int | None, count: int, step: int
-) -> None:
+def test_whole_numbers_get_unit_steps_or_round_ones(lower, upper, cells, count, step):
     made = grid(Attribute(name="x", kind="integer", lower=lower, upper=upper, cells=cells))
     assert made.cells.size == count
     assert made.step == step
@@ -75,12 +69,12 @@ def test_whole_numbers_get_unit_steps_or_round_ones(
     assert all(lower <= int(label) <= upper for label in made.labels)
 
 
-def test_decimals_never_carry_more_than_the_grid() -> None:
+def test_decimals_never_carry_more_than_the_grid():
     made = grid(Attribute(name="x", kind="real", lower=0, upper=2.5, cells=251))
     assert made.labels[:3] == ("0.00", "0.01", "0.02")
 
 
-def test_at_a_high_epsilon_values_come_through_and_rows_do_not_keep_their_order() -> None:
+def test_at_a_high_epsilon_values_come_through_and_rows_do_not_keep_their_order():
     ages = [str(i % 121) for i in range(2000)]
     made = draw(plan(AGE), table(Age=ages), OsEntropy())
     out = made.frame()["Age"].to_list()
@@ -92,14 +86,14 @@ def test_at_a_high_epsilon_values_come_through_and_rows_do_not_keep_their_order(
     assert not made.releasable  # only a release makes what can be released
 
 
-def test_order_is_kept_only_when_the_plan_says_so() -> None:
+def test_order_is_kept_only_when_the_plan_says_so():
     ages = [str(i % 121) for i in range(500)]
     made = draw(plan(AGE, keep_order=True), table(Age=ages), OsEntropy())
     same = sum(a == b for a, b in zip(made.frame()["Age"], ages, strict=True))
     assert same > 450
 
 
-def test_kept_columns_travel_with_their_row_and_dropped_ones_stay() -> None:
+def test_kept_columns_travel_with_their_row_and_dropped_ones_stay():
     rows = table(Age=[str(i % 121) for i in range(300)], tag=[str(i % 121) for i in range(300)], id=["x"] * 300)
     made = draw(plan(AGE, {"name": "tag", "action": "keep"}, {"name": "id", "action": "drop"}), rows, OsEntropy())
     frame = made.frame()
@@ -107,7 +101,7 @@ def test_kept_columns_travel_with_their_row_and_dropped_ones_stay() -> None:
     assert sum(a == b for a, b in frame.iter_rows()) > 280
 
 
-def test_rows_leave_in_a_random_order() -> None:
+def test_rows_leave_in_a_random_order():
     """A sorted kept column: the rank correlation with the position is nil. 5.5 deviations: false alarm below 1e-7."""
     n = 5000
     rows = table(Age=["5"] * n, tag=[str(i) for i in range(n)])
@@ -117,14 +111,14 @@ def test_rows_leave_in_a_random_order() -> None:
     assert abs(correlation) < 5.5 / np.sqrt(n)
 
 
-def test_a_forgotten_column_is_an_error_not_a_default() -> None:
+def test_a_forgotten_column_is_an_error_not_a_default():
     with pytest.raises(InputError, match="does not say what to do with the column 'tag'"):
         draw(plan(AGE), table(Age=["1"], tag=["x"]), OsEntropy())
     with pytest.raises(InputError, match="did you mean 'Age'"):
         draw(plan({**AGE, "name": "Aged"}), table(Age=["1"]), OsEntropy())
 
 
-def test_a_value_outside_its_domain_names_row_and_value() -> None:
+def test_a_value_outside_its_domain_names_row_and_value():
     sex = {"name": "Sex", "kind": "category", "domain": ["f", "m"]}
     with pytest.raises(InputError, match="row 3") as caught:
         draw(plan(sex), table(Sex=["f", "m", "x"]), OsEntropy())
@@ -133,7 +127,7 @@ def test_a_value_outside_its_domain_names_row_and_value() -> None:
     assert "other" in collected.columns[0].grid.labels
 
 
-def test_a_missing_value_is_refused_or_a_value_of_its_own() -> None:
+def test_a_missing_value_is_refused_or_a_value_of_its_own():
     ages = ["1", None, "3"]
     with pytest.raises(InputError, match="row 2"):
         draw(plan(AGE), table(Age=ages), OsEntropy())
@@ -141,7 +135,7 @@ def test_a_missing_value_is_refused_or_a_value_of_its_own() -> None:
     assert 80 <= made.frame()["Age"].null_count() <= 120
 
 
-def test_a_cancel_stops_between_columns() -> None:
+def test_a_cancel_stops_between_columns():
     cancel = CancelToken()
 
     def emit(event: object) -> None:
@@ -153,20 +147,20 @@ def test_a_cancel_stops_between_columns() -> None:
         draw(two, table(Age=["1"], B=["2"]), OsEntropy(), emit, cancel)
 
 
-def test_a_seeded_draw_repeats_and_cannot_be_released() -> None:
+def test_a_seeded_draw_repeats_and_cannot_be_released():
     rows = table(Age=[str(i) for i in range(100)])
     first, second = (draw(plan(AGE, epsilon=1.0), rows, SeededEntropy(3)) for _ in range(2))
     assert first.frame().equals(second.frame())
     assert not first.releasable
 
 
-def test_a_plan_that_protects_nothing_is_refused() -> None:
+def test_a_plan_that_protects_nothing_is_refused():
     with pytest.raises(ParameterError, match="protects no column"):
         forecast(plan({"name": "Age", "action": "keep"}))
 
 
 @pytest.mark.parametrize("purpose", ["values", "statistics"])
-def test_the_forecast_touches_no_data_and_names_the_better_mechanism(purpose: str) -> None:
+def test_the_forecast_touches_no_data_and_names_the_better_mechanism(purpose):
     asked = {**AGE, "mechanism": "bounded-laplace", "epsilon": 4.0, "purpose": purpose}
     made = forecast(plan(asked, {"name": "id", "action": "drop"}))
     (age,) = made.columns
@@ -181,9 +175,7 @@ def test_the_forecast_touches_no_data_and_names_the_better_mechanism(purpose: st
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 0.6, 0.7, 1.0, 2.0, 4.0, 9.0])
 @pytest.mark.parametrize("cells", [7, 40, 121])
-def test_for_statistics_no_table_without_an_unbiased_estimator_is_advised_or_offered(
-    epsilon: float, cells: int
-) -> None:
+def test_for_statistics_no_table_without_an_unbiased_estimator_is_advised_or_offered(epsilon, cells):
     line = Cells.line(0, 120, cells)
     options = candidates(line, Decimal(str(epsilon)), "statistics")
     assert options[0][1].statistic_variance is not None
@@ -197,31 +189,31 @@ def test_for_statistics_no_table_without_an_unbiased_estimator_is_advised_or_off
     assert offered(options, "values") == options
 
 
-def test_what_is_advised_for_a_mean_follows_epsilon() -> None:
+def test_what_is_advised_for_a_mean_follows_epsilon():
     """Up to about 1 the two ends tell most, about 2 the middle with them; beyond, the window about the value."""
     line = Cells.line(0, 120, 121)
     best = [candidates(line, Decimal(e), "statistics")[0][0].name for e in ("0.3", "1", "2", "6")]
     assert best == ["duchi", "duchi", "three-outputs", "piecewise"]
 
 
-def test_auto_is_the_advisors_choice_and_a_share_above_thirty_says_so() -> None:
+def test_auto_is_the_advisors_choice_and_a_share_above_thirty_says_so():
     made = forecast(plan(AGE, epsilon=50.0))
     assert made.columns[0].mechanism == made.columns[0].advised
     assert "ε = 30" in made.columns[0].note
     assert made.columns[0].exact_epsilon <= 30
 
 
-def test_a_useless_share_is_called_useless() -> None:
+def test_a_useless_share_is_called_useless():
     assert "one constant in every row" in forecast(plan({**AGE, "purpose": "values"}, epsilon=0.1)).columns[0].note
 
 
-def test_rows_per_person_multiply_the_charge() -> None:
+def test_rows_per_person_multiply_the_charge():
     made = forecast(plan(AGE, epsilon=0.3, rows_per_person=3))
     assert str(made.epsilon_total) == "0.9"
     assert str(made.epsilon_row) == "0.3"
 
 
-def test_outside_the_guarantee_is_named() -> None:
+def test_outside_the_guarantee_is_named():
     made = forecast(
         plan({**AGE, "bounds_origin": "data"}, {"name": "zip", "action": "keep"}, keep_order=True, epsilon=1.0)
     )
@@ -237,7 +229,7 @@ def test_outside_the_guarantee_is_named() -> None:
     st.floats(0.05, 20),
     st.sampled_from(["staircase", "bounded-laplace", "grr", "auto"]),
 )
-def test_whatever_leaves_is_on_the_public_grid(values: list[str | None], epsilon: float, name: str) -> None:
+def test_whatever_leaves_is_on_the_public_grid(values, epsilon, name):
     column = {
         "name": "x",
         "kind": "real",

@@ -1,7 +1,5 @@
 """Estimates from released cells: unbiased where they say so, and intervals that cover."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,7 +8,7 @@ from workbench.params import CancelledError, ParameterError
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
-from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
 from workbench.privacy.local.unbiased import unbiased
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
 from workbench.sanitize.estimates.column import at_least, at_most
@@ -27,7 +25,7 @@ def _ages(rows: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("mechanism", "epsilon", "rows"), [(BOUNDED_LAPLACE, 4.0, 2000), (GRR, 4.0, 4000)])
-def test_a_mean_called_unbiased_is(mechanism: Mechanism, epsilon: float, rows: int) -> None:
+def test_a_mean_called_unbiased_is(mechanism, epsilon, rows):
     """Mean of 60 seeded estimates within 5 standard errors of the truth (false alarm 6e-7)."""
     ages = _ages(rows)
     table = mechanism.build(AGES, epsilon)
@@ -44,7 +42,7 @@ def test_a_mean_called_unbiased_is(mechanism: Mechanism, epsilon: float, rows: i
 
 @pytest.mark.parametrize("mechanism", [BOUNDED_LAPLACE, STAIRCASE], ids=lambda m: m.name)
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
-def test_intervals_of_the_mean_cover(mechanism: Mechanism, epsilon: float) -> None:
+def test_intervals_of_the_mean_cover(mechanism, epsilon):
     """At 95 %, 20 or more misses of 60 seeded intervals have a chance below 1e-10."""
     ages = _ages(1500)
     table = mechanism.build(AGES, epsilon)
@@ -57,7 +55,7 @@ def test_intervals_of_the_mean_cover(mechanism: Mechanism, epsilon: float) -> No
     assert misses < 12
 
 
-def test_a_staircase_has_no_unbiased_estimator_and_says_so() -> None:
+def test_a_staircase_has_no_unbiased_estimator_and_says_so():
     cells = Cells.line(0, 100, 101)
     table = STAIRCASE.build(cells, 1.0)
     assert np.linalg.matrix_rank(table.probabilities(), tol=1e-9) < 101
@@ -65,7 +63,7 @@ def test_a_staircase_has_no_unbiased_estimator_and_says_so() -> None:
     assert estimate_numbers("x", cells, table, counts, 0.95).biased
 
 
-def test_frequencies_of_randomised_response_are_unbiased_and_covered() -> None:
+def test_frequencies_of_randomised_response_are_unbiased_and_covered():
     labels = ("a", "b", "c", "d")
     truth = np.array([500, 300, 200, 0])
     cells = np.repeat(np.arange(4, dtype=np.uint16), truth)
@@ -83,7 +81,7 @@ def test_frequencies_of_randomised_response_are_unbiased_and_covered() -> None:
     assert stats.binom.sf(misses - 1, 800, 0.08) > 1e-6
 
 
-def test_missing_values_are_estimated_beside_the_mean_of_the_others() -> None:
+def test_missing_values_are_estimated_beside_the_mean_of_the_others():
     cells = Cells.line(0, 10, 11, missing=True)
     table = GRR.build(cells, 6.0)
     true = np.concatenate([np.full(3000, 4), np.full(1000, 11)]).astype(np.uint16)
@@ -96,7 +94,7 @@ def test_missing_values_are_estimated_beside_the_mean_of_the_others() -> None:
     assert made.mean.high - made.mean.low < 1
 
 
-def test_maximum_likelihood_stays_on_the_simplex_and_fits() -> None:
+def test_maximum_likelihood_stays_on_the_simplex_and_fits():
     table = STAIRCASE.build(Cells.line(0, 1, 20), 3.0)
     truth = np.array([0.5, 0, 0, 0, 0, 0.5, *np.zeros(14)])
     counts = np.round(truth @ table.probabilities() * 1e6).astype(np.int64)
@@ -106,7 +104,7 @@ def test_maximum_likelihood_stays_on_the_simplex_and_fits() -> None:
     assert np.abs(fitted @ table.probabilities() - counts / counts.sum()).max() < 2e-3
 
 
-def test_an_empty_table_cannot_be_estimated_from() -> None:
+def test_an_empty_table_cannot_be_estimated_from():
     with pytest.raises(ParameterError, match="no rows"):
         estimate_numbers("x", AGES, STAIRCASE.build(AGES, 1.0), np.zeros(121, np.int64), 0.95)
 
@@ -119,7 +117,7 @@ def _incomes(cells: int, rows: int) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", [0.5, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mechanism", [GRR, BOUNDED_LAPLACE, STAIRCASE], ids=lambda m: m.name)
-def test_means_of_two_million_heavy_tailed_rows_are_in_their_intervals(mechanism: Mechanism, epsilon: float) -> None:
+def test_means_of_two_million_heavy_tailed_rows_are_in_their_intervals(mechanism, epsilon):
     """At 1 − 1e-7; where the estimate is unbiased it also says so and is not an end of its interval."""
     grid = Cells.line(0, 400_000, 401)
     cells = _incomes(401, 2_000_000)
@@ -136,7 +134,7 @@ def test_means_of_two_million_heavy_tailed_rows_are_in_their_intervals(mechanism
 
 
 @pytest.mark.parametrize(("mechanism", "epsilon"), [(GRR, 2.0), (BOUNDED_LAPLACE, 0.5), (STAIRCASE, 2.0)])
-def test_the_likelihood_of_4001_cells_is_run_to_its_maximum(mechanism: Mechanism, epsilon: float) -> None:
+def test_the_likelihood_of_4001_cells_is_run_to_its_maximum(mechanism, epsilon):
     """The gap is recomputed from the table itself: n·(max D − 1) bounds what any frequencies could add."""
     truth = np.bincount(_incomes(4001, 200_000), minlength=4001) / 200_000
     table = mechanism.build(Cells.line(0, 400_000, 4001), epsilon)
@@ -150,7 +148,7 @@ def test_the_likelihood_of_4001_cells_is_run_to_its_maximum(mechanism: Mechanism
     assert found.converged
 
 
-def test_a_search_for_the_maximum_can_be_cancelled() -> None:
+def test_a_search_for_the_maximum_can_be_cancelled():
     cancel = CancelToken()
     cancel.cancel()
     table = STAIRCASE.build(AGES, 1.0)
@@ -159,7 +157,7 @@ def test_a_search_for_the_maximum_can_be_cancelled() -> None:
 
 
 @pytest.mark.parametrize(("keep", "other"), [(0.75, 0.25), (0.5, 0.1), (0.3, 0.01), (0.999, 0.0005), (0.05, 0.0001)])
-def test_saddlepoint_tails_are_at_least_nine_tenths_of_the_exact_ones(keep: float, other: float) -> None:
+def test_saddlepoint_tails_are_at_least_nine_tenths_of_the_exact_ones(keep, other):
     for rows in (1, 2, 5, 20, 100, 1000):
         for holders in sorted({0, 1, rows // 10, rows // 3, rows // 2, rows - 1, rows}):
             own = stats.binom.pmf(np.arange(holders + 1), holders, keep)
@@ -175,7 +173,7 @@ def test_saddlepoint_tails_are_at_least_nine_tenths_of_the_exact_ones(keep: floa
                 assert np.all(tail[judged] <= 1.15 * exact[judged])
 
 
-def test_names_of_a_table_that_is_not_symmetric_are_unbiased() -> None:
+def test_names_of_a_table_that_is_not_symmetric_are_unbiased():
     chances = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.25, 0.15, 0.6]])
     table = MechanismTable(integer_rows(chances), claim=2.0)
     truth = np.array([500, 300, 200])
@@ -193,7 +191,7 @@ def test_names_of_a_table_that_is_not_symmetric_are_unbiased() -> None:
     assert stats.binom.sf(misses - 1, 600, 0.05) > 1e-6
 
 
-def test_a_table_of_names_without_an_unbiased_estimator_is_estimated_by_likelihood() -> None:
+def test_a_table_of_names_without_an_unbiased_estimator_is_estimated_by_likelihood():
     chances = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])  # the third row is between the others
     table = MechanismTable(integer_rows(chances), claim=1.0)
     made = estimate_names("x", ("a", "b", "c"), table, np.array([400, 350, 250]), missing=False, confidence=0.95)
@@ -204,7 +202,7 @@ def test_a_table_of_names_without_an_unbiased_estimator_is_estimated_by_likeliho
     assert all(0 <= i.low <= i.estimate <= i.high <= 1 for i in made.frequencies.values())
 
 
-def test_a_mean_that_the_table_determines_is_unbiased_though_the_table_is_singular() -> None:
+def test_a_mean_that_the_table_determines_is_unbiased_though_the_table_is_singular():
     """Five rows that depend on the value alone through its mean: rank 2, and yet P g = value has solutions."""
     values = np.linspace(-1, 1, 5)
     chances = np.array([[0.2 - 0.09 * v, 0.3, 0.3 - 0.09 * v, 0.1 + 0.09 * v, 0.1 + 0.09 * v] for v in values])
@@ -220,7 +218,7 @@ def test_a_mean_that_the_table_determines_is_unbiased_though_the_table_is_singul
     assert linear.values[3] == pytest.approx(linear.values[4])
 
 
-def test_negative_frequencies_stand_beside_consistent_ones() -> None:
+def test_negative_frequencies_stand_beside_consistent_ones():
     table = GRR.build(Cells(size=4), 1.0)
     made = estimate_names("x", tuple("abcd"), table, np.array([900, 400, 350, 100]), missing=False, confidence=0.95)
     assert made.frequencies is not None
@@ -235,7 +233,7 @@ def test_negative_frequencies_stand_beside_consistent_ones() -> None:
 
 @pytest.mark.parametrize("mechanism", [BOUNDED_LAPLACE, GRR, STAIRCASE], ids=lambda m: m.name)
 @pytest.mark.parametrize("missing", [False, True])
-def test_intervals_of_a_mean_stay_within_the_bounds_and_are_never_empty(mechanism: Mechanism, missing: bool) -> None:
+def test_intervals_of_a_mean_stay_within_the_bounds_and_are_never_empty(mechanism, missing):
     """Few rows at a small ε, whose unbiased estimate is far outside: [-2.15, -0.06] of 0 to 20 was seen."""
     cells = Cells.line(0, 20, 21, missing=missing)
     table = mechanism.build(cells, 0.3)
@@ -253,7 +251,7 @@ def test_intervals_of_a_mean_stay_within_the_bounds_and_are_never_empty(mechanis
     assert outside > 0 or missing or made.biased
 
 
-def test_an_interval_that_is_wholly_impossible_becomes_the_nearest_possible_one() -> None:
+def test_an_interval_that_is_wholly_impossible_becomes_the_nearest_possible_one():
     """All rows say the same although chance would give other answers too; coverage stays, as no truth was in it."""
     assert possible(Interval(-1.1, -2.15, -0.06, 0.4), 0, 20) == Interval(-1.1, 0, 0.4, 0.4)
     assert possible(Interval(9000, 7000, 10_312, 5000), 0, 4000) == Interval(9000, 4000, 4000, 4000)

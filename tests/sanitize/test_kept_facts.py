@@ -1,11 +1,8 @@
 """Forecast and release share one table per (mechanism, cells, ε); its errors are kept on disk, never the table."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,7 +27,7 @@ def _plan(*bounds: tuple[int, int], mechanism: str = "auto") -> Plan:
 
 
 @pytest.fixture(autouse=True)
-def new_process() -> None:
+def new_process():
     """Forget what this process has computed."""
     _forget()
 
@@ -44,7 +41,7 @@ def _refuse(*_: object) -> None:
     raise AssertionError("computed again")
 
 
-def test_columns_that_differ_in_bounds_alone_share_one_table() -> None:
+def test_columns_that_differ_in_bounds_alone_share_one_table():
     first, second = protected_columns(_plan((0, 40), (100, 500), mechanism="staircase"))[:2]
     assert first.grid.cells.size == 41
     wide = protected_columns(_plan((0, 40), (-20, 20), mechanism="staircase"))[1]
@@ -54,7 +51,7 @@ def test_columns_that_differ_in_bounds_alone_share_one_table() -> None:
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-3.0, 17.0), (18.0, 95.0), (0.1, 0.9)])
 @pytest.mark.parametrize("missing", [False, True])
-def test_the_shared_facts_are_those_of_a_table_made_for_the_bounds(lower: float, upper: float, missing: bool) -> None:
+def test_the_shared_facts_are_those_of_a_table_made_for_the_bounds(lower, upper, missing):
     """Within rounding: a cell more or less in a window would show in the third digit."""
     cells = Cells.line(lower, upper, 24, missing=missing)
     for mechanism, found in candidates(cells, SHARE):
@@ -65,12 +62,12 @@ def test_the_shared_facts_are_those_of_a_table_made_for_the_bounds(lower: float,
             assert getattr(found, name) == close, (mechanism.name, name)
 
 
-def test_unevenly_spaced_cells_keep_their_own_table() -> None:
+def test_unevenly_spaced_cells_keep_their_own_table():
     uneven = Cells(size=3, values=np.array([0.0, 1.0, 10.0]))
     assert uneven.counted() is uneven
 
 
-def test_a_second_program_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_program_computes_nothing(monkeypatch):
     plan = _plan((0, 60), (5, 900), (1900, 2030))
     first = forecast(plan)
     _forget()
@@ -82,7 +79,7 @@ def test_a_second_program_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     assert other.columns[0].expected_absolute_error == pytest.approx(first.columns[0].expected_absolute_error)
 
 
-def test_the_cache_holds_no_table_and_is_its_owners_alone() -> None:
+def test_the_cache_holds_no_table_and_is_its_owners_alone():
     forecast(_plan((0, 60)))
     files = list(folder().iterdir())
     assert files
@@ -111,7 +108,7 @@ def _altered(data: bytes, **changed: object) -> bytes:
         lambda data: _altered(data, expected_absolute_error=None),
     ],
 )
-def test_a_damaged_or_impossible_file_counts_as_absent(harm: object) -> None:
+def test_a_damaged_or_impossible_file_counts_as_absent(harm):
     plan = _plan((0, 30))
     first = forecast(plan)
     for path in folder().iterdir():
@@ -120,7 +117,7 @@ def test_a_damaged_or_impossible_file_counts_as_absent(harm: object) -> None:
     assert forecast(plan) == first
 
 
-def test_a_hostile_file_can_advise_badly_and_never_weakens_a_table() -> None:
+def test_a_hostile_file_can_advise_badly_and_never_weakens_a_table():
     """Facts that look perfect for every mechanism: what is drawn from still has at most its share of ε."""
     plan = _plan((0, 30))
     forecast(plan)
@@ -136,14 +133,14 @@ def test_a_hostile_file_can_advise_badly_and_never_weakens_a_table() -> None:
     assert column.randomiser.exact_epsilon == pytest.approx(actual)
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setattr("workbench.sanitize.calibrated.user_cache", lambda part: blocked / part)
     assert forecast(_plan((0, 30))).columns
 
 
-def test_a_mechanism_of_somebody_else_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mechanism_of_somebody_else_is_not_kept(monkeypatch):
     import dataclasses
 
     staircase = mechanisms.mechanism("staircase")
@@ -155,7 +152,7 @@ def test_a_mechanism_of_somebody_else_is_not_kept(monkeypatch: pytest.MonkeyPatc
     assert not folder().exists() or not list(folder().iterdir())
 
 
-def test_older_files_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_files_make_room(monkeypatch):
     from workbench.sanitize import calibrated
 
     forecast(_plan((0, 30)))

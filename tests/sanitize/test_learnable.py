@@ -1,7 +1,5 @@
 """Which models fit a target, which of them is advised and why."""
 
-from __future__ import annotations
-
 import pytest
 
 from workbench.deep.networks import NETWORKS, networks_reading

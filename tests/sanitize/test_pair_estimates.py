@@ -1,7 +1,5 @@
 """Two noisy columns together: correlations and two-way tables with honest intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pair_study import answers_of, study, two_columns

@@ -1,10 +1,7 @@
 """Plans: what is refused, what is split, what comes back from TOML."""
 
-from __future__ import annotations
-
 import tomllib
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -53,14 +50,14 @@ def plan(*columns: dict, **others: object) -> Plan:
         ({"name": "R", "kind": "real", "lower": 0, "upper": 1e-320}, "too fine"),
     ],
 )
-def test_an_impossible_column_is_named(column: dict, said: str) -> None:
+def test_an_impossible_column_is_named(column, said):
     with pytest.raises(ParameterError, match=said) as caught:
         plan(column)
     assert column["name"] in str(caught.value) or "epsilon" in str(caught.value)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), float("inf"), True, "1", 1e9, 1e-9])
-def test_an_impossible_epsilon_is_refused(epsilon: object) -> None:
+def test_an_impossible_epsilon_is_refused(epsilon):
     with pytest.raises(ParameterError, match="epsilon"):
         plan(AGE, epsilon=epsilon)
 
@@ -76,7 +73,7 @@ def test_an_impossible_epsilon_is_refused(epsilon: object) -> None:
         ("Sex = f", "impossible = "),
     ],
 )
-def test_what_a_plan_calls_impossible_is_read_as_strictly_as_the_rest(declared: object, said: str) -> None:
+def test_what_a_plan_calls_impossible_is_read_as_strictly_as_the_rest(declared, said):
     with pytest.raises(ParameterError, match="impossible") as caught:
         plan(AGE, SEX, impossible=declared)
     assert said in str(caught.value)
@@ -84,7 +81,7 @@ def test_what_a_plan_calls_impossible_is_read_as_strictly_as_the_rest(declared: 
         plan(AGE, SEX, imposible=["Sex = f & Age = 0..15"])
 
 
-def test_what_is_impossible_survives_the_file_and_is_told_only_by_what_depends_on_it(tmp_path: Path) -> None:
+def test_what_is_impossible_survives_the_file_and_is_told_only_by_what_depends_on_it(tmp_path):
     declared = ("Sex = f & Age = 0..15", "Sex = m & Age = 100")
     made = plan(AGE, SEX, impossible=list(declared))
     (tmp_path / "plan.toml").write_text(made.to_toml(), "utf-8")
@@ -94,17 +91,17 @@ def test_what_is_impossible_survives_the_file_and_is_told_only_by_what_depends_o
     assert read.published() == plan(AGE, SEX).published()
 
 
-def test_two_columns_of_one_name_are_refused() -> None:
+def test_two_columns_of_one_name_are_refused():
     with pytest.raises(ParameterError, match="planned twice"):
         plan(AGE, AGE)
 
 
-def test_dropped_and_kept_columns_need_no_facts() -> None:
+def test_dropped_and_kept_columns_need_no_facts():
     made = plan(AGE, {"name": "id", "action": "drop"}, {"name": "zip", "action": "keep"})
     assert [c.name for c in made.protected] == ["Age"]
 
 
-def test_unfilled_facts_are_all_named(tmp_path: Path) -> None:
+def test_unfilled_facts_are_all_named(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(
         'epsilon = 1\n[[column]]\nname = "Age"\nkind = "integer"\nlower = "?"\nupper = 3\n'
@@ -114,7 +111,7 @@ def test_unfilled_facts_are_all_named(tmp_path: Path) -> None:
         load_plan(path)
 
 
-def test_the_contract_example_reads_as_it_stands(tmp_path: Path) -> None:
+def test_the_contract_example_reads_as_it_stands(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(
         """
@@ -170,7 +167,7 @@ columns = st.lists(
 
 
 @given(columns, st.floats(1, 1000))
-def test_shares_sum_exactly_to_epsilon(made: list[Column], epsilon: float) -> None:
+def test_shares_sum_exactly_to_epsilon(made, epsilon):
     whole = Plan(epsilon=epsilon, columns=tuple(made))
     split = whole.shares()
     assert set(split) == {c.name for c in made}
@@ -183,16 +180,14 @@ def test_shares_sum_exactly_to_epsilon(made: list[Column], epsilon: float) -> No
 
 
 @given(columns, st.floats(1, 1000), st.booleans(), st.integers(1, 50))
-def test_a_plan_comes_back_from_its_toml(
-    tmp_path_factory: pytest.TempPathFactory, made: list[Column], epsilon: float, order: bool, rows: int
-) -> None:
+def test_a_plan_comes_back_from_its_toml(tmp_path_factory, made, epsilon, order, rows):
     path = tmp_path_factory.mktemp("plan") / "plan.toml"
     first = Plan(epsilon=epsilon, keep_order=order, rows_per_person=rows, columns=tuple(made))
     path.write_text(first.to_toml(comment="a comment"), encoding="utf-8")
     assert load_plan(path) == first
 
 
-def test_a_tenth_is_a_tenth() -> None:
+def test_a_tenth_is_a_tenth():
     ten = [{"name": f"c{i}", "kind": "boolean", "epsilon": 0.1} for i in range(10)]
     assert plan(*ten).row_epsilon() == Decimal(1)
 
@@ -221,7 +216,7 @@ MARGINS = st.integers(1, 99_999).map(lambda n: n / 1000)
         ("correlation of age and income within .1", Wish(CORRELATION, ("age", "income"), 0.1)),
     ],
 )
-def test_a_wish_is_read_as_a_person_writes_it(text: str, wish: Wish) -> None:
+def test_a_wish_is_read_as_a_person_writes_it(text, wish):
     assert Wish.parse(text) == wish
     assert Wish.parse(wish.text) == wish
 
@@ -233,7 +228,7 @@ def test_a_wish_is_read_as_a_person_writes_it(text: str, wish: Wish) -> None:
         st.builds(lambda a, m: Wish(CORRELATION, (a, a + "2"), m / 100), NAMES, MARGINS),
     )
 )
-def test_what_is_written_is_read_back(wish: Wish) -> None:
+def test_what_is_written_is_read_back(wish):
     read = Wish.parse(wish.text)
     assert (read.asked, read.columns, read.value) == (wish.asked, wish.columns, wish.value)
     assert read.within == pytest.approx(wish.within, rel=1e-5)
@@ -256,7 +251,7 @@ def test_what_is_written_is_read_back(wish: Wish) -> None:
         ("correlation(age, age) ± .1", "two columns"),
     ],
 )
-def test_what_is_no_wish_names_the_part_that_is_wrong(text: str, part: str) -> None:
+def test_what_is_no_wish_names_the_part_that_is_wrong(text, part):
     with pytest.raises(ParameterError, match=part):
         Wish.parse(text)
 
@@ -271,13 +266,13 @@ def test_what_is_no_wish_names_the_part_that_is_wrong(text: str, part: str) -> N
         ("correlation(age, sex) ± .2", "sex", "no correlation"),
     ],
 )
-def test_an_error_names_the_column(text: str, field: str, part: str) -> None:
+def test_an_error_names_the_column(text, field, part):
     with pytest.raises(ParameterError, match=part) as caught:
         Wish.parse(text).checked(KINDS)
     assert caught.value.field == field
 
 
-def test_a_column_whose_kind_nobody_knows_may_be_asked_for() -> None:
+def test_a_column_whose_kind_nobody_knows_may_be_asked_for():
     assert Wish.parse("mean of Monthly income ± 2").checked(KINDS).columns == ("Monthly income",)
 
 
@@ -297,7 +292,7 @@ def drafted(**columns: list[str | None]) -> dict[str, Any]:
     return tomllib.loads(draft(profile(table), 1.0, target="label" if "label" in columns else None).toml)
 
 
-def test_everything_that_a_draft_takes_from_the_rows_is_marked() -> None:
+def test_everything_that_a_draft_takes_from_the_rows_is_marked():
     raw = drafted(
         age=[str(20 + k) for k in range(40)] * 2,
         seen=[f"0{1 + k % 9}/0{1 + k % 8}/2020" for k in range(80)],
@@ -316,7 +311,7 @@ def test_everything_that_a_draft_takes_from_the_rows_is_marked() -> None:
     assert "missing of town" in places(raw_guesses(raw))
 
 
-def test_two_drafts_of_neighbouring_tables_differ_in_nothing_that_is_not_marked() -> None:
+def test_two_drafts_of_neighbouring_tables_differ_in_nothing_that_is_not_marked():
     """One row decides kinds, missing values, the order of dates and what is dropped: all of that must be a guess."""
     rows = {
         "pay": [str(k % 50) for k in range(60)],
@@ -335,11 +330,11 @@ def test_two_drafts_of_neighbouring_tables_differ_in_nothing_that_is_not_marked(
                 assert before["origin"] == after["origin"] == "guess"
 
 
-def test_a_plan_that_a_person_wrote_holds_no_guess() -> None:
+def test_a_plan_that_a_person_wrote_holds_no_guess():
     require_confirmed(plan_of(AGE_TO_120, {"name": "id", "action": "drop"}, reading={"encoding": "cp1252"}))
 
 
-def test_the_refusal_is_one_sentence_that_lists_every_kind_of_guess() -> None:
+def test_the_refusal_is_one_sentence_that_lists_every_kind_of_guess():
     plan = plan_of(
         *({**AGE_TO_120, "name": name, "origin": "guess"} for name in ("age", "pay")),
         {"name": "id", "action": "drop", "origin": "guess"},
@@ -356,7 +351,7 @@ def test_the_refusal_is_one_sentence_that_lists_every_kind_of_guess() -> None:
     assert caught.value.exit_code == 2
 
 
-def test_many_guesses_are_counted() -> None:
+def test_many_guesses_are_counted():
     plan = plan_of(*({**AGE_TO_120, "name": f"c{k}", "origin": "guess"} for k in range(200)))
     assert listed(guesses(plan)) == "kind and missing of c0, c1, c2 and 197 more"
 
@@ -382,7 +377,7 @@ action = "drop"
 """
 
 
-def test_confirming_changes_the_marks_and_not_one_other_byte() -> None:
+def test_confirming_changes_the_marks_and_not_one_other_byte():
     changed, found = confirm(COMMENTED, "plan.toml")
     assert [g.of for g in found] == ['origin = "guess"', "b", "the file"]
     expected = (
@@ -401,30 +396,30 @@ def test_confirming_changes_the_marks_and_not_one_other_byte() -> None:
         'epsilon = 1.0\nreading.origin = "guess"\nreading.header = "no"\n[[column]]\nname = "a"\norigin="guess"',
     ],
 )
-def test_marks_are_found_however_toml_writes_them(text: str) -> None:
+def test_marks_are_found_however_toml_writes_them(text):
     changed, found = confirm(text, "plan.toml")
     assert [g.of for g in found] == ["a", "the file"]
     assert raw_guesses(tomllib.loads(changed)) == ()
     assert changed == text.replace("guess", "declared")
 
 
-def test_a_mark_in_a_form_that_is_not_understood_is_left_to_the_person() -> None:
+def test_a_mark_in_a_form_that_is_not_understood_is_left_to_the_person():
     with pytest.raises(InputError, match="not on a line of its own"):
         confirm('[[column]]\nname = "a"\norigin = "gu\\u0065ss"\n', "plan.toml")
 
 
-def test_what_was_confirmed_is_not_confirmed_twice() -> None:
+def test_what_was_confirmed_is_not_confirmed_twice():
     changed, _ = confirm(COMMENTED, "plan.toml")
     assert confirm(changed, "plan.toml") == (changed, ())
 
 
-def test_lists_of_the_reading_are_said_in_words() -> None:
+def test_lists_of_the_reading_are_said_in_words():
     raw = {"reading": {"header": "yes", "missing": ["NA", "-"], "renamed": [], "origin": "guess"}}
     (found,) = raw_guesses(raw)
     assert str(found) == "the file: header = yes, missing = NA|-, renamed = none"
 
 
-def test_a_mechanism_for_numbers_is_not_planned_for_a_column_that_the_file_labels() -> None:
+def test_a_mechanism_for_numbers_is_not_planned_for_a_column_that_the_file_labels():
     table = Table(pl.DataFrame({"x": ["1", "2"] * 40, "y": [str(20 + k) for k in range(40)] * 2}), "made.sav")
     made = draft(profile(table), 1.0, mechanism_name="staircase", labelled={"x": ("1", "2")})
     x, y = tomllib.loads(made.toml)["column"]

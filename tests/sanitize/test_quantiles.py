@@ -1,7 +1,5 @@
 """Quantiles from a noisy column: intervals that hold as often as they say, for any public table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -154,7 +152,7 @@ def kept(made: Plan, name: str) -> float:
 
 @pytest.mark.parametrize("mechanism", ["staircase", "bounded-laplace", "grr"])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
-def test_the_forecast_is_what_a_draw_does_to_a_straight_line(mechanism: str, epsilon: float) -> None:
+def test_the_forecast_is_what_a_draw_does_to_a_straight_line(mechanism, epsilon):
     made = plan(epsilon, mechanism=mechanism)
     glucose, _ = protected_columns(made)
     generator = np.random.default_rng(1)
@@ -168,7 +166,7 @@ def test_the_forecast_is_what_a_draw_does_to_a_straight_line(mechanism: str, eps
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("size", [2, 5])
-def test_of_names_it_is_the_part_of_cramers_v(epsilon: float, size: int) -> None:
+def test_of_names_it_is_the_part_of_cramers_v(epsilon, size):
     names = tuple("abcde"[:size])
     made = plan(1.0, epsilon)
     made = replace(made, columns=(made.columns[0], replace(made.columns[1], domain=names)))
@@ -182,7 +180,7 @@ def test_of_names_it_is_the_part_of_cramers_v(epsilon: float, size: int) -> None
     assert kept(made, "Outcome") == pytest.approx(np.expm1(epsilon) / (size - 1 + np.exp(epsilon)), abs=1e-9)
 
 
-def test_a_column_like_glucose_at_a_small_share_is_warned_of_with_a_way_out() -> None:
+def test_a_column_like_glucose_at_a_small_share_is_warned_of_with_a_way_out():
     made = forecast(plan(0.5, 5.0))
     assert [c.name for c in faded_columns(made)] == ["Glucose"]
     assert relations_words(made) == (
@@ -193,7 +191,7 @@ def test_a_column_like_glucose_at_a_small_share_is_warned_of_with_a_way_out() ->
     assert noisy_columns(made, 768) == ("Glucose",)  # both are said of it, and agree
 
 
-def test_values_that_are_nearer_than_a_constant_can_still_lose_their_relations() -> None:
+def test_values_that_are_nearer_than_a_constant_can_still_lose_their_relations():
     made = forecast(plan(1.8, 5.0))
     assert noisy_columns(made, 768) == ()
     assert "Glucose to about 4" in relations_words(made)
@@ -207,12 +205,12 @@ def test_values_that_are_nearer_than_a_constant_can_still_lose_their_relations()
         Plan(epsilon=0.5, columns=(GLUCOSE,)),  # alone it has none
     ],
 )
-def test_no_warning_where_relations_stay_or_do_not_matter(made: Plan) -> None:
+def test_no_warning_where_relations_stay_or_do_not_matter(made):
     assert relations_words(forecast(made)) == ""
 
 
 @pytest.mark.slow
-def test_of_many_faded_columns_the_weakest_are_named() -> None:
+def test_of_many_faded_columns_the_weakest_are_named():
     columns = tuple(replace(GLUCOSE, name=f"c{i}", epsilon=0.1 + 0.05 * i) for i in range(7))
     told = relations_words(forecast(Plan(epsilon=10, columns=columns)))
     assert "c0 to about 2 %, c1 to" in told

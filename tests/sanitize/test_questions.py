@@ -1,7 +1,5 @@
 """The three questions: what is suggested, which plan follows, and what a plan's file says of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, combinations
@@ -52,7 +50,7 @@ def _column(name: str, kind: str = "integer", distinct: int = 50, what: str = ""
 # -- what is suggested ------------------------------------------------------------------------------------------------
 
 
-def test_of_a_small_table_everything_is_suggested_that_may_be() -> None:
+def test_of_a_small_table_everything_is_suggested_that_may_be():
     columns = [_column("id", what="identifier"), _column("age"), _column("city", "category", 12), _column("income")]
     made = suggestion(columns, 1000)
     assert made.needed == ("age", "city", "income")
@@ -60,20 +58,20 @@ def test_of_a_small_table_everything_is_suggested_that_may_be() -> None:
 
 
 @pytest.mark.parametrize("what", ["identifier", "e-mail", "phone", "name", "constant", "empty", "domain"])
-def test_what_is_doubtful_is_never_suggested_and_says_why(what: str) -> None:
+def test_what_is_doubtful_is_never_suggested_and_says_why(what):
     made = suggestion([_column("x", "category", what=what), _column("age")], 1000)
     assert made.needed == ("age",)
     assert made.why_not["x"]
 
 
-def test_near_unique_names_and_free_text_are_not_suggested_but_numbers_are() -> None:
+def test_near_unique_names_and_free_text_are_not_suggested_but_numbers_are():
     columns = [_column("remark", "category", 501), _column("Comments", "category", 40), _column("income", "real", 998)]
     made = suggestion(columns, 1000)
     assert made.needed == ("income",)
     assert set(made.why_not) == {"remark", "Comments"}
 
 
-def test_of_sixty_columns_few_are_suggested_with_the_target_and_telling_names() -> None:
+def test_of_sixty_columns_few_are_suggested_with_the_target_and_telling_names():
     columns = [_column(f"Q{i:02}", "category", 5) for i in range(56)]
     columns += [_column("Age"), _column("MaritalStatus", "category", 4), _column("visit", "date"), _column("outcome")]
     made = suggestion(columns, 2000)
@@ -84,7 +82,7 @@ def test_of_sixty_columns_few_are_suggested_with_the_target_and_telling_names() 
     assert set(made.why_not) == {c.name for c in columns} - set(made.needed)
 
 
-def test_a_declared_identifier_is_never_suggested_and_a_declared_target_always() -> None:
+def test_a_declared_identifier_is_never_suggested_and_a_declared_target_always():
     columns = [_column(f"a{i}") for i in range(30)]
     made = suggestion(columns, 1000, {"a3": "identifier", "a29": "target"})
     assert "a3" not in made.needed
@@ -103,9 +101,7 @@ def test_a_declared_identifier_is_never_suggested_and_a_declared_target_always()
         max_size=70,
     )
 )
-def test_a_suggestion_is_a_choice_of_at_most_twelve_in_the_order_of_the_table(
-    drawn: list[tuple[str, str, int, str]],
-) -> None:
+def test_a_suggestion_is_a_choice_of_at_most_twelve_in_the_order_of_the_table(drawn):
     columns = [_column(f"{name}_{i}", kind, distinct, what) for i, (name, kind, distinct, what) in enumerate(drawn)]
     made = suggestion(columns, 1000)
     names = [c.name for c in columns]
@@ -135,11 +131,11 @@ def test_a_suggestion_is_a_choice_of_at_most_twelve_in_the_order_of_the_table(
         ((), "statistics"),
     ],
 )
-def test_the_way_follows_from_what_is_asked(asks: tuple[str, ...], way: str) -> None:
+def test_the_way_follows_from_what_is_asked(asks, way):
     assert Questions(asks=asks).way == way
 
 
-def test_noisy_rows_are_for_those_who_look_at_rows_alone() -> None:
+def test_noisy_rows_are_for_those_who_look_at_rows_alone():
     every = chain.from_iterable(combinations(NAMES, size) for size in range(len(NAMES) + 1))
     for asks in every:
         questions = Questions(asks=asks)
@@ -147,7 +143,7 @@ def test_noisy_rows_are_for_those_who_look_at_rows_alone() -> None:
         assert questions.purpose == ("values" if questions.way == "rows" else "statistics")
 
 
-def test_who_gets_it_limits_what_is_offered() -> None:
+def test_who_gets_it_limits_what_is_offered():
     assert [r.most for r in RECIPIENTS] == [1, 3, 10]
     assert [recipient_at(Decimal(e)).name for e in ("0.1", "1", "1.5", "3", "10", "30")] == [
         "anyone",
@@ -163,7 +159,7 @@ def test_who_gets_it_limits_what_is_offered() -> None:
     assert Questions(recipient="named").offered(Decimal("nan")) == 3
 
 
-def test_what_is_not_needed_is_dropped_and_what_is_needed_is_not() -> None:
+def test_what_is_not_needed_is_dropped_and_what_is_needed_is_not():
     columns = (Planned("a"), Planned("b"), Planned("c", "drop", "identifier"), Planned("d", "keep"), Planned("e"))
     asked = Questions(needed=("a", "c", "d", "e"), asks=(ROWS,), target="e")
     assert changes(asked, columns) == {
@@ -183,9 +179,7 @@ def test_what_is_not_needed_is_dropped_and_what_is_needed_is_not() -> None:
     ),
     st.data(),
 )
-def test_a_plan_answers_the_questions_that_it_was_made_of(
-    drawn: list[tuple[str, str | None]], data: st.DataObject
-) -> None:
+def test_a_plan_answers_the_questions_that_it_was_made_of(drawn, data):
     columns = [Planned(f"c{i}", action, role) for i, (action, role) in enumerate(drawn)]
     needed = tuple(c.name for c in columns if data.draw(st.booleans()))
     target = data.draw(st.sampled_from((None, *needed)))
@@ -196,13 +190,13 @@ def test_a_plan_answers_the_questions_that_it_was_made_of(
     assert changes(asked, made) == {}
 
 
-def test_of_a_plan_that_says_nothing_the_questions_are_what_it_can_be_for() -> None:
+def test_of_a_plan_that_says_nothing_the_questions_are_what_it_can_be_for():
     columns = (Planned("a"), Planned("b", role="target"), Planned("c", "drop"))
     found = questions_of(columns, Decimal(2), None)
     assert found == Questions("named", ("a", "b"), (AVERAGES, PAIRS, MODEL), "b")
 
 
-def test_wishes_about_columns_that_are_not_needed_any_more_are_told_apart() -> None:
+def test_wishes_about_columns_that_are_not_needed_any_more_are_told_apart():
     wishes = (Wish.parse("mean(a) ± 2"), Wish.parse("correlation(a, b) ± .1"))
     assert Questions(needed=("a",), wishes=wishes).unanswered == wishes[1:]
 
@@ -210,7 +204,7 @@ def test_wishes_about_columns_that_are_not_needed_any_more_are_told_apart() -> N
 # -- the file ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_keeps_the_questions() -> None:
+def test_a_plan_keeps_the_questions():
     raw = {
         "epsilon": 1.0,
         "questions": {"for": "named", "asks": ["model", "averages"], "wishes": ["mean age within 2 years"]},
@@ -231,6 +225,6 @@ def test_a_plan_keeps_the_questions() -> None:
         ({"wishes": ["mena(age) ± 2"]}, "did you mean 'mean'"),
     ],
 )
-def test_what_is_not_known_is_refused(questions: dict[str, object], part: str) -> None:
+def test_what_is_not_known_is_refused(questions, part):
     with pytest.raises(ParameterError, match=part):
         Asked.from_plain(questions, "questions")

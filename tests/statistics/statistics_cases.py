@@ -1,7 +1,5 @@
 """Tables, plans and requests for the tests of statistics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -45,7 +43,6 @@ def people(rows: int, seed: int = 5, empty: float = 0.0) -> Table:
 
 
 def asks(*figures: dict[str, Any]) -> Request:
-    """The request of some figures."""
     return Request(figures=tuple(Statistic(**f) for f in figures))
 
 

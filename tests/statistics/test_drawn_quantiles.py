@@ -1,12 +1,9 @@
 """Quantiles: drawn or from a histogram, chosen without the rows; intervals that hold the quantile of the values."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,7 +68,7 @@ def released(query: Query, table: Table, repeats: int, seed: int = 3) -> list[li
 
 @pytest.mark.parametrize("shape", list(shapes()))
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 100.0])
-def test_intervals_hold_the_quantile_of_the_values_and_stay_within_the_bounds(shape: str, epsilon: float) -> None:
+def test_intervals_hold_the_quantile_of_the_values_and_stay_within_the_bounds(shape, epsilon):
     """Not of rounded values: before, intervals of incomes held it in 78 % at 10 and 100."""
     x, column = shapes()[shape]
     for at, repeats in (((0.5,), 30), (DECILES, 6)):
@@ -86,7 +83,7 @@ def test_intervals_hold_the_quantile_of_the_values_and_stay_within_the_bounds(sh
 
 
 @pytest.mark.parametrize(("epsilon", "most"), [(0.1, 880), (1.0, 55), (10.0, 2.0), (100.0, 0.02)])
-def test_the_median_of_incomes_becomes_exact(epsilon: float, most: float) -> None:
+def test_the_median_of_incomes_becomes_exact(epsilon, most):
     """The histogram's error stayed at 480; the exponential mechanism alone has 397, 32, 0.8 and 0.65 (diffprivlib).
 
     The median of 60 errors is above ``most`` with a chance below 1e-6: one error is with less than 1 in 5.
@@ -97,7 +94,7 @@ def test_the_median_of_incomes_becomes_exact(epsilon: float, most: float) -> Non
     assert float(np.median(np.abs(np.array(found) - quantile(x, 0.5)))) <= most
 
 
-def test_where_quantiles_come_from_follows_from_public_facts_and_is_the_better_source() -> None:
+def test_where_quantiles_come_from_follows_from_public_facts_and_is_the_better_source():
     incomes = shapes()["incomes in wide bounds"][1]
     anything = np.zeros(ROWS)
 
@@ -114,7 +111,7 @@ def test_where_quantiles_come_from_follows_from_public_facts_and_is_the_better_s
     assert drawn.paid.part(1, 2).amount + drawn.paid.part(1, 2 * depths(1)).amount <= query.share
 
 
-def test_what_every_draw_and_the_histogram_take_is_never_above_the_share() -> None:
+def test_what_every_draw_and_the_histogram_take_is_never_above_the_share():
     for count in (1, 3, 9, 99):
         at = tuple((i + 1) / (count + 1) for i in range(count))
         for text in ("1", "0.1", "0.333333333333", "0.000001000007"):
@@ -138,7 +135,7 @@ def test_what_every_draw_and_the_histogram_take_is_never_above_the_share() -> No
     ],
 )
 @pytest.mark.parametrize("strength", [10.0, 2000.0, 1e9])
-def test_every_value_is_in_the_cell_whose_ends_hold_it(column: dict[str, Any], strength: float) -> None:
+def test_every_value_is_in_the_cell_whose_ends_hold_it(column, strength):
     declared = Plan.from_plain({"epsilon": 1.0, "column": [{"name": "x", **column}]}).column("x")
     lattice, (lower, upper) = Lattice.of(declared, strength), declared.bounds()
     r = np.random.default_rng(4)
@@ -163,7 +160,7 @@ def test_every_value_is_in_the_cell_whose_ends_hold_it(column: dict[str, Any], s
         {"kind": "date", "lower": "1900-01-01", "upper": "1990-12-31", "cells": 50},
     ],
 )
-def test_a_histogram_allows_for_its_rounding(column: dict[str, Any]) -> None:
+def test_a_histogram_allows_for_its_rounding(column):
     """Every value is between the least and the largest one that are rounded to its cell."""
     declared = Plan.from_plain({"epsilon": 1.0, "column": [{"name": "x", **column}]}).column("x")
     bins, (lower, upper) = Bins.of(declared, None), declared.bounds()
@@ -184,7 +181,7 @@ def test_a_histogram_allows_for_its_rounding(column: dict[str, Any]) -> None:
         assert bins.most(int(cell)) - bins.least(int(cell)) <= 2 * bins.grid.step
 
 
-def test_every_row_is_in_one_bin_wherever_the_draws_fall() -> None:
+def test_every_row_is_in_one_bin_wherever_the_draws_fall():
     query, _ = query_of(np.zeros(50), {"kind": "real", "lower": 0, "upper": 1}, 1.0, (0.25, 0.5, 0.75))
     drawn = query.drawn
     assert isinstance(drawn, DrawnQuantiles)
@@ -200,7 +197,7 @@ def test_every_row_is_in_one_bin_wherever_the_draws_fall() -> None:
 
 
 @pytest.mark.parametrize(("kind", "bounds"), [("integer", (0, 5000)), ("real", (0.0, 1.0))])
-def test_forecasts_are_the_widths_that_come(kind: str, bounds: tuple[float, float]) -> None:
+def test_forecasts_are_the_widths_that_come(kind, bounds):
     """Values spread evenly: the mean half-width of 60 releases is within a half of the one that was foreseen."""
     lower, upper = bounds
     x = np.linspace(lower, upper, ROWS)
@@ -215,7 +212,7 @@ def test_forecasts_are_the_widths_that_come(kind: str, bounds: tuple[float, floa
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-5"])
-def test_drawn_quantiles_are_released_by_groups_and_recomputed(tmp_path: Path, delta: str) -> None:
+def test_drawn_quantiles_are_released_by_groups_and_recomputed(tmp_path, delta):
     plan, table = plan_of(), people(400, empty=0.1)
     wanted = asks(
         {"statistic": "quantiles", "column": "pay", "by": ("city",)},
@@ -241,7 +238,7 @@ def test_drawn_quantiles_are_released_by_groups_and_recomputed(tmp_path: Path, d
         assert verify_any(target) != []
 
 
-def test_quantiles_that_are_no_simple_fractions_or_nearly_alike_are_drawn() -> None:
+def test_quantiles_that_are_no_simple_fractions_or_nearly_alike_are_drawn():
     at = (0.0001, 1 / 3, 0.5, 0.5 + 1e-12, 0.7071067811865476, 0.9999)
     query, table = query_of(np.arange(2000.0), {"kind": "real", "lower": 0, "upper": 2000}, 50.0, at)
     assert query.form == "quantiles"
@@ -251,7 +248,7 @@ def test_quantiles_that_are_no_simple_fractions_or_nearly_alike_are_drawn() -> N
     assert float(figures[1].estimate) == pytest.approx(666, abs=20)  # noise of 0.2 rows
 
 
-def test_numbers_that_no_such_query_gives_are_refused() -> None:
+def test_numbers_that_no_such_query_gives_are_refused():
     query, _ = query_of(np.zeros(50), {"kind": "real", "lower": 0, "upper": 1}, 1.0, (0.25, 0.75))
     for chosen in ([5, 4], [-1, 4], [0, 10**9]):
         with pytest.raises(ParameterError, match="drawn cells"):

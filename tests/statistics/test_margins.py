@@ -1,7 +1,5 @@
 """What is asked for a table and its margins: least squares, its norm, the least error, the nearest possible table."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -44,7 +42,7 @@ loads = st.lists(st.integers(1, 4), min_size=2, max_size=3).flatmap(
 
 @settings(max_examples=60, deadline=None)
 @given(loads, st.booleans(), st.integers(0, 2**32 - 1))
-def test_estimates_variances_and_norms_are_those_of_the_matrix(load: Workload, gaussian: bool, seed: int) -> None:
+def test_estimates_variances_and_norms_are_those_of_the_matrix(load, gaussian, seed):
     """The strategy as a matrix: the most that a column of it adds is the sensitivity, and least squares by numpy."""
     own = Margins.of(load, 1000, gaussian=gaussian)
     cells, wanted, r = math.prod(load.sizes), margins(load), np.random.default_rng(seed)
@@ -72,9 +70,7 @@ def test_estimates_variances_and_norms_are_those_of_the_matrix(load: Workload, g
 
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize(("sizes", "ways"), [((2, 5, 10, 20), (1, 2)), ((2,) * 8, (1, 2, 3)), ((3, 4, 5), (1, 2, 3))])
-def test_gaussian_noise_has_the_least_error_there_is(
-    sizes: tuple[int, ...], ways: tuple[int, ...], known: bool
-) -> None:
+def test_gaussian_noise_has_the_least_error_there_is(sizes, ways, known):
     """The SVD bound of Li & Miklau 2013, from the workload's eigenvalues; where n is public without that of n."""
     load = Workload(sizes, ways, known)
     axes = range(len(sizes))
@@ -92,7 +88,7 @@ def test_gaussian_noise_has_the_least_error_there_is(
 
 
 @pytest.mark.parametrize(("ways", "published"), [(1, 1.744), (2, 2.035), (3, 2.048)])
-def test_published_errors_come_out(ways: int, published: float) -> None:
+def test_published_errors_come_out(ways, published):
     """Root mean squared errors that Xiao et al. 2023 state for the margins of the CPS table, n not public."""
     load = Workload((100, 50, 7, 4, 2), (ways,), known=False)
     error = Margins.of(load, 50_000, gaussian=True).error
@@ -100,7 +96,7 @@ def test_published_errors_come_out(ways: int, published: float) -> None:
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
-def test_the_released_table_is_the_nearest_that_could_be_one(gaussian: bool) -> None:
+def test_the_released_table_is_the_nearest_that_could_be_one(gaussian):
     """No step towards a possible table (all rows in one cell) comes nearer, as what is asked for measures it."""
     load, r = Workload((2, 3, 4), (1, 2), known=True), np.random.default_rng(2)
     own = Margins.of(load, 1000, gaussian=gaussian)
@@ -117,7 +113,7 @@ def test_the_released_table_is_the_nearest_that_could_be_one(gaussian: bool) -> 
     assert np.linalg.norm(off[0]) <= np.linalg.norm(off[1])
 
 
-def test_only_margins_of_so_many_columns_are_released_and_a_count_beside_them_has_all() -> None:
+def test_only_margins_of_so_many_columns_are_released_and_a_count_beside_them_has_all():
     plan = plan_of()
     by = ("city", "stars", "born:quarter")
     pairs = asks({"statistic": "table", "by": by, "ways": 2})
@@ -132,7 +128,7 @@ def test_only_margins_of_so_many_columns_are_released_and_a_count_beside_them_ha
         asks({"statistic": "table", "by": by, "ways": 4})
 
 
-def test_margins_have_the_error_that_is_forecast_and_less_than_a_plain_table() -> None:
+def test_margins_have_the_error_that_is_forecast_and_less_than_a_plain_table():
     plan, rows, noise = plan_of(invalid="refuse"), people(2000), StudyNoise(np.random.default_rng(6))
     by, off = ("city", "stars", "age"), []
     asked = asks({"statistic": "table", "by": by, "ways": 1})

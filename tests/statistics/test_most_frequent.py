@@ -1,13 +1,10 @@
 """The most frequent value: exact chances within e^ε of a neighbour's, right as often as is said, released, verified."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -48,7 +45,7 @@ def chances(scores: tuple[int, ...], epsilon: float) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
-def test_emptying_any_row_changes_no_chance_by_more_than_a_factor_of_e_to_the_epsilon(epsilon: float) -> None:
+def test_emptying_any_row_changes_no_chance_by_more_than_a_factor_of_e_to_the_epsilon(epsilon):
     most = Fraction(math.exp(epsilon))
     worst = Fraction(0)
     for scores in itertools.product(range(4), repeat=3):
@@ -61,13 +58,13 @@ def test_emptying_any_row_changes_no_chance_by_more_than_a_factor_of_e_to_the_ep
     assert float(worst) > 1 + 0.5 * math.expm1(epsilon)  # the budget is used
 
 
-def test_a_count_beyond_any_other_and_many_values_are_drawn_exactly() -> None:
+def test_a_count_beyond_any_other_and_many_values_are_drawn_exactly():
     far = chances((0, 10**6, 10**6 - 1), 1.0)
     assert far[1] > far[2] > Fraction(1, 6) > far[0] > 0
     assert noisy_max([5] * 3 + [10**9], 1, 1.0, ReleasedNoise()) == 3
 
 
-def test_draws_have_the_exact_chances() -> None:
+def test_draws_have_the_exact_chances():
     scores, drawn = (7, 6, 4, 0), 12_000
     noise = StudyNoise(np.random.default_rng(3))
     counts = np.bincount([noisy_max(scores, 1, 0.5, noise) for _ in range(drawn)], minlength=4)
@@ -77,7 +74,7 @@ def test_draws_have_the_exact_chances() -> None:
 
 
 @pytest.mark.parametrize(("word", "rest", "kept"), [(-1, 0, True), (0, -1, True), (0, 0, False), (1, -1, False)])
-def test_a_word_that_ties_with_the_chance_is_decided_by_what_is_left_of_it(word: int, rest: int, kept: bool) -> None:
+def test_a_word_that_ties_with_the_chance_is_decided_by_what_is_left_of_it(word, rest, kept):
     weight, top = noisy_max_weights([2, 3], 1, 0.5)
     tie, left = divmod(weight << 64, top)
     draws = iter([tie + word, *([left + rest] if word == 0 else []), 0])
@@ -85,7 +82,7 @@ def test_a_word_that_ties_with_the_chance_is_decided_by_what_is_left_of_it(word:
 
 
 @pytest.mark.parametrize("off", [0, 1, 1 << 16, 1 << 23, 1 << 25, 1 << 40, 1 << 52])
-def test_doubles_decide_as_the_exact_chances_do(off: int) -> None:
+def test_doubles_decide_as_the_exact_chances_do(off):
     generator = np.random.default_rng(7)
     for epsilon in (0.01, 0.3, 2.0, 40.0):
         scores = [int(s) for s in generator.integers(0, 200, 300)]
@@ -107,14 +104,14 @@ def test_doubles_decide_as_the_exact_chances_do(off: int) -> None:
 
 
 @pytest.mark.parametrize(("choices", "epsilon"), [(2, 0.1), (3, 1.0), (6, 0.4), (6, 8.0)])
-def test_a_lead_as_forecast_is_told_apart_with_95_percent_and_one_row_less_is_not(choices: int, epsilon: float) -> None:
+def test_a_lead_as_forecast_is_told_apart_with_95_percent_and_one_row_less_is_not(choices, epsilon):
     lead = clear_lead(choices, epsilon)
     assert float(chances((lead, *[0] * (choices - 1)), epsilon)[0]) >= 0.95
     assert float(chances((lead - 1, *[0] * (choices - 1)), epsilon)[0]) < 0.95
     assert clear_lead(1, epsilon) == 0
 
 
-def test_what_is_forecast_is_what_the_figure_says_and_groups_cost_one_share() -> None:
+def test_what_is_forecast_is_what_the_figure_says_and_groups_cost_one_share():
     plan, table = plan_of(), people(400)
     asked = asks({"statistic": "mode", "column": "city"}, {"statistic": "mode", "column": "city", "by": ("stars",)})
     queries = queries_of(asked.checked(plan), plan, 1.0, 400)
@@ -131,7 +128,7 @@ def test_what_is_forecast_is_what_the_figure_says_and_groups_cost_one_share() ->
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-4"])
-def test_a_mode_is_released_charged_verified_and_holds_no_count(tmp_path: Path, delta: str) -> None:
+def test_a_mode_is_released_charged_verified_and_holds_no_count(tmp_path, delta):
     plan, table = plan_of(), people(300)
     to = destination(tmp_path / "mode.json", formats=FORMATS)
     work = statistics_work(CITY, plan, 1.0, 300, to.format, Decimal(delta))
@@ -151,7 +148,7 @@ def test_a_mode_is_released_charged_verified_and_holds_no_count(tmp_path: Path, 
     assert verify_any(tmp_path / "mode.json") != []
 
 
-def test_numbers_have_no_mode_and_the_command_releases_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_have_no_mode_and_the_command_releases_one(tmp_path, capsys):
     with pytest.raises(ParameterError, match="only of columns of names"):
         asks({"statistic": "mode", "column": "age"}).checked(plan_of())
     plan = tmp_path / "plan.toml"

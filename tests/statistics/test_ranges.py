@@ -1,7 +1,5 @@
 """Counts of ranges: the least-squares solution itself, its variances, the cost of each level, and audits."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from typing import Any
@@ -44,7 +42,7 @@ trees = st.builds(
 
 @settings(max_examples=80, deadline=None)
 @given(trees, st.integers(0, 2**32 - 1))
-def test_counts_and_variances_are_those_of_least_squares_by_numpy(tree: Ranges, seed: int) -> None:
+def test_counts_and_variances_are_those_of_least_squares_by_numpy(tree, seed):
     """Hay et al.'s two passes, for any number of children, beside the normal equations."""
     a, r = matrix(tree), np.random.default_rng(seed)
     noisy, total = r.normal(size=len(a)) * 9, 50.0
@@ -66,7 +64,7 @@ def test_counts_and_variances_are_those_of_least_squares_by_numpy(tree: Ranges, 
     assert tree.mean_variance() == pytest.approx(float(tree.variances(ranges.astype(float)).mean()), abs=1e-8)
 
 
-def test_the_example_of_hay_and_others_comes_out() -> None:
+def test_the_example_of_hay_and_others_comes_out():
     """Two leaves under one measured node, of three: z = (2·4 + 1·5)/3 at the node, and the rest spread evenly."""
     tree = Ranges(4, 2, known=False)
     found = tree.consistent([np.array([[1.0, 4.0, 2.0, 2.0]]), np.array([[8.0, 4.0]])], None)
@@ -74,7 +72,7 @@ def test_the_example_of_hay_and_others_comes_out() -> None:
     assert found.tolist() == [[2.0, 5.0, 2.0, 2.0]]
 
 
-def test_few_bins_are_a_histogram_and_many_are_a_tree() -> None:
+def test_few_bins_are_a_histogram_and_many_are_a_tree():
     assert Ranges.of(12, gaussian=False, known=True).sizes == (12,)
     many = Ranges.of(512, gaussian=False, known=True)
     flat = Ranges(512, 512, known=True)
@@ -91,7 +89,7 @@ def ranges_of(
     return query, plan
 
 
-def test_without_noise_every_count_up_to_a_value_is_the_true_one() -> None:
+def test_without_noise_every_count_up_to_a_value_is_the_true_one():
     query, plan = ranges_of(1.0, delta="1e-6", by=("city",))
     table = people(300, empty=0.1)
     found = figures_of(query, query.noisy(exact_ask(), query.answer(plan.rows_of(table))))
@@ -102,7 +100,7 @@ def test_without_noise_every_count_up_to_a_value_is_the_true_one() -> None:
         assert figure.estimate == pytest.approx(group.filter(pl.col("age") <= int(figure.value)).height, abs=1e-6)
 
 
-def test_an_emptied_row_moves_one_count_of_each_level_by_one() -> None:
+def test_an_emptied_row_moves_one_count_of_each_level_by_one():
     query, plan = ranges_of(1.0, delta="1e-6", bins=20, by=("city",))
     assert isinstance(query.own, Ranges)
     frame = people(4).frame
@@ -119,7 +117,7 @@ def test_an_emptied_row_moves_one_count_of_each_level_by_one() -> None:
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
-def test_ranges_have_the_error_that_is_forecast(delta: str) -> None:
+def test_ranges_have_the_error_that_is_forecast(delta):
     query, plan = ranges_of(1.0, delta, bins=100)
     exact, own = query.answer(plan.rows_of(people(300))), query.own
     assert isinstance(own, Ranges)
@@ -137,7 +135,7 @@ def test_ranges_have_the_error_that_is_forecast(delta: str) -> None:
     assert (told.unit, told.figures) == ("rows", 100)
 
 
-def test_what_is_drawn_is_the_ask_of_each_level() -> None:
+def test_what_is_drawn_is_the_ask_of_each_level():
     """The counts of the release itself, from an Ask that serves one event of the whole share, each level once."""
     query, plan = ranges_of(0.6, bins=64)
     assert isinstance(query.own, Ranges)
@@ -151,7 +149,7 @@ def test_what_is_drawn_is_the_ask_of_each_level() -> None:
     assert spread.mean() == pytest.approx(np.sqrt(query.paid.part(1, levels).variance()), rel=0.03)
 
 
-def test_names_have_no_ranges_and_too_many_bins_are_refused() -> None:
+def test_names_have_no_ranges_and_too_many_bins_are_refused():
     with pytest.raises(ParameterError, match="a category has no ranges"):
         asks({"statistic": "ranges", "column": "city"}).checked(plan_of())
     columns = [{"name": "x", "kind": "real", "lower": 0, "upper": 1, "cells": 4000}]
@@ -188,7 +186,7 @@ def answered(query: Query, plan: Plan, *rows: Any) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("statistic", ["covariance", "correlation"])
 @pytest.mark.parametrize("by", [None, ("g",)])
-def test_emptying_a_row_moves_the_sums_by_k_at_most(statistic: str, by: tuple[str, ...] | None) -> None:
+def test_emptying_a_row_moves_the_sums_by_k_at_most(statistic, by):
     """All tables of two rows over hostile values; a row without both values, or in no group, adds nothing."""
     query, plan = tiny(statistic, by)
     assert query.length == {"covariance": 4, "correlation": 9}[statistic] * (2 if by else 1)
@@ -204,7 +202,7 @@ def test_emptying_a_row_moves_the_sums_by_k_at_most(statistic: str, by: tuple[st
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 40), st.integers(1, 30), st.randoms(use_true_random=False))
-def test_whole_parts_sum_to_the_size_and_none_is_below_zero(numbers: int, rows: int, bits: int, r: Any) -> None:
+def test_whole_parts_sum_to_the_size_and_none_is_below_zero(numbers, rows, bits, r):
     parts = np.array([[1e-9 + r.random() for _ in range(rows)] for _ in range(numbers)])
     found = whole_parts(parts / parts.sum(axis=0), 1 << bits)
     assert (found >= 0).all()
@@ -212,7 +210,7 @@ def test_whole_parts_sum_to_the_size_and_none_is_below_zero(numbers: int, rows: 
     assert (np.abs(found - (parts / parts.sum(axis=0)) * (1 << bits)) <= 1 + 1e-6).all()
 
 
-def test_without_noise_the_figures_are_those_of_numpy() -> None:
+def test_without_noise_the_figures_are_those_of_numpy():
     plan, table = plan_of(), people(500, empty=0.1)
     asked = asks(
         {"statistic": "correlation", "column": "age", "other": "pay"},
@@ -237,7 +235,7 @@ def test_without_noise_the_figures_are_those_of_numpy() -> None:
 
 @pytest.mark.parametrize("slope", [-1.0, 0.0, 0.7, 1.0])
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
-def test_intervals_of_strong_and_weak_correlations_cover(slope: float, delta: str) -> None:
+def test_intervals_of_strong_and_weak_correlations_cover(slope, delta):
     """How many rows have both is private; 200 releases, false alarm 1e-6."""
     from decimal import Decimal
 
@@ -261,7 +259,7 @@ def test_intervals_of_strong_and_weak_correlations_cover(slope: float, delta: st
     assert np.median(lengths) < 0.3  # they say something
 
 
-def test_the_forecast_is_the_width_that_comes_for_even_values() -> None:
+def test_the_forecast_is_the_width_that_comes_for_even_values():
     plan = plan_of(invalid="refuse")
     r = np.random.default_rng(2)
     frame = people(5000).frame.with_columns(
@@ -286,7 +284,7 @@ def test_the_forecast_is_the_width_that_comes_for_even_values() -> None:
         ({"statistic": "correlation", "column": "age", "other": "pay", "by": ("pay",)}, "made by other columns"),
     ],
 )
-def test_pairs_that_have_none_are_refused(figure: dict[str, Any], said: str) -> None:
+def test_pairs_that_have_none_are_refused(figure, said):
     with pytest.raises(ParameterError, match=said):
         asks(figure).checked(plan_of())
     with pytest.raises(ParameterError, match="asked for twice"):

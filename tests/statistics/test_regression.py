@@ -1,7 +1,5 @@
 """Coefficients of a regression: the norm of what a row adds, least squares by numpy, coverage, hidden coefficients."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from pathlib import Path
@@ -35,7 +33,7 @@ def query_of(asked: dict[str, Any], plan: Plan, epsilon: float, rows: int, delta
 
 @pytest.mark.parametrize(("columns", "delta"), [(2, "0"), (3, "0"), (5, "0"), (2, "1e-6"), (3, "1e-6")])
 @pytest.mark.parametrize("invalid", ["replace", "refuse"])
-def test_a_row_adds_no_more_than_the_sensitivity_whatever_its_values(columns: int, delta: str, invalid: str) -> None:
+def test_a_row_adds_no_more_than_the_sensitivity_whatever_its_values(columns, delta, invalid):
     """In L1, with a δ in L2; every corner and the values that reach it, sums of two rows, and rows of no value."""
     names = [f"c{i}" for i in range(columns)]
     kinds = [{"name": n, "kind": "real", "lower": -1, "upper": 2} for n in names]
@@ -61,7 +59,7 @@ def test_a_row_adds_no_more_than_the_sensitivity_whatever_its_values(columns: in
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
-def test_without_noise_the_coefficients_are_those_of_numpy(delta: str) -> None:
+def test_without_noise_the_coefficients_are_those_of_numpy(delta):
     plan, table = plan_of(), people(600, empty=0.1)
     asked = (LINE, {**LINE, "by": ("city",)}, {"statistic": "regression", "column": "age", "on": ("pay",)})
     pair = {"statistic": "correlation", "column": "pay", "other": "age"}
@@ -107,9 +105,7 @@ def sample(rows: int, r: np.random.Generator) -> Table:
         ),
     ],
 )
-def test_intervals_cover_the_coefficients_of_the_population(
-    epsilon: float, delta: str, rows: int, invalid: str, repeats: int
-) -> None:
+def test_intervals_cover_the_coefficients_of_the_population(epsilon, delta, rows, invalid, repeats):
     """Another sample and other noise each time; a false alarm has a chance of 1e-6. What is open is not counted."""
     plan, r = plan_of(invalid=invalid), np.random.default_rng(7)
     query, noise = query_of(LINE, plan, epsilon, rows, delta), StudyNoise(r)
@@ -125,7 +121,7 @@ def test_intervals_cover_the_coefficients_of_the_population(
     assert sum(missed.values()) > 0 or stated < 100  # they are not wide for nothing
 
 
-def test_what_the_noise_hides_is_not_determined_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_noise_hides_is_not_determined_and_said_so(tmp_path, capsys):
     data, out, ledger = (str(tmp_path / name) for name in ("people.csv", "out.csv", "l.sqlite"))
     people(300).frame.write_csv(data)
     (tmp_path / "plan.toml").write_text(plan_of().to_toml(), "utf-8")
@@ -140,7 +136,7 @@ def test_what_the_noise_hides_is_not_determined_and_said_so(tmp_path: Path, caps
     assert main(["verify", out, "--ledger", ledger]) == 5
 
 
-def test_the_forecast_is_the_width_that_comes_for_even_values() -> None:
+def test_the_forecast_is_the_width_that_comes_for_even_values():
     bounds, r = {"age": (0, 99), "stars": (1, 5), "pay": (-50, 150)}, np.random.default_rng(2)
     columns = [{"name": name, "kind": "real", "lower": a, "upper": b} for name, (a, b) in bounds.items()]
     plan = Plan.from_plain({"epsilon": 1, "column": columns})
@@ -164,12 +160,12 @@ def test_the_forecast_is_the_width_that_comes_for_even_values() -> None:
         ({**LINE, "by": ("age",)}, "made by other columns"),
     ],
 )
-def test_regressions_that_make_no_sense_are_refused(figure: dict[str, Any], said: str) -> None:
+def test_regressions_that_make_no_sense_are_refused(figure, said):
     with pytest.raises(ParameterError, match=said):
         asks(figure).checked(plan_of())
 
 
-def test_a_regression_of_too_few_rows_is_refused_before_it_costs_anything() -> None:
+def test_a_regression_of_too_few_rows_is_refused_before_it_costs_anything():
     with pytest.raises(ParameterError, match="3 coefficients needs more than 3 rows"):
         query_of(LINE, plan_of(), 1.0, 3)
     query_of(LINE, plan_of(), 1.0, 4)

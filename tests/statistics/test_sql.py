@@ -1,7 +1,5 @@
 """A ``SELECT`` becomes the statistics it asks for, or is refused with what cannot be bounded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -40,14 +38,14 @@ from workbench.statistics.sql import asked_in_sql
         ("SELECT APPROX_TOP_K(city, 5), APPROX_TOP_K(sex) FROM t", ["top of city", "top of sex"]),
     ],
 )
-def test_aggregates_become_statistics(query: str, asked: list[str] | None) -> None:
+def test_aggregates_become_statistics(query, asked):
     found = asked_in_sql(query)
     assert [one.called for one in found] == (
         asked or ["sum of my pay", "variance of age", "count of age", "mode of city"]
     )
 
 
-def test_quantiles_of_a_column_are_one_statistic() -> None:
+def test_quantiles_of_a_column_are_one_statistic():
     (one,) = asked_in_sql(
         "SELECT MEDIAN(age), QUANTILE(age, 0.9), PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY age) FROM t"
     )
@@ -57,7 +55,7 @@ def test_quantiles_of_a_column_are_one_statistic() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "places"), [(", 2", ", 5", 5), (", 5", ", 2", 5), ("", ", 2", 3), ("", "", None)]
 )
-def test_of_two_lists_of_the_most_frequent_values_the_longer_is_asked(one: str, other: str, places: int | None) -> None:
+def test_of_two_lists_of_the_most_frequent_values_the_longer_is_asked(one, other, places):
     (asked,) = asked_in_sql(f"SELECT APPROX_TOP_K(city{one}), APPROX_TOP_K(city{other}) FROM t")
     assert asked.places == places
 
@@ -108,12 +106,12 @@ def test_of_two_lists_of_the_most_frequent_values_the_longer_is_asked(one: str, 
         ("SELECT AVG(age FROM t", "cannot be read"),
     ],
 )
-def test_what_nothing_bounds_is_refused_with_its_reason(query: str, why: str) -> None:
+def test_what_nothing_bounds_is_refused_with_its_reason(query, why):
     with pytest.raises(ParameterError, match=why):
         asked_in_sql(query)
 
 
-def test_a_query_is_released_charged_and_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_is_released_charged_and_verified(tmp_path, capsys):
     data, out, ledger = (str(tmp_path / name) for name in ("people.csv", "out.csv", "l.sqlite"))
     people(300).frame.write_csv(data)
     (tmp_path / "plan.toml").write_text(plan_of().to_toml(), "utf-8")

@@ -1,7 +1,5 @@
 """Intervals of statistics cover the statistic of these rows in 95 % of releases; forecasts say how wide they are."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from decimal import Decimal
@@ -59,9 +57,7 @@ def key(figure: Figure) -> tuple[str, ...]:
         pytest.param("replace", 60.0, 300, 0.3, 800, "1e-6", marks=pytest.mark.slow),
     ],
 )
-def test_intervals_cover_the_statistic_of_these_rows(
-    invalid: str, epsilon: float, rows: int, empty: float, repeats: int, delta: str
-) -> None:
+def test_intervals_cover_the_statistic_of_these_rows(invalid, epsilon, rows, empty, repeats, delta):
     """Every single figure, sparse ones too; the risk of a false alarm is 1e-6 for all of them together."""
     wanted = [f for f in EVERYTHING if not (invalid == "refuse" and f == EVERYTHING[0])]
     truth, releases = drawn(asks(*wanted), plan_of(invalid=invalid), epsilon, rows, empty, repeats, delta)
@@ -94,7 +90,7 @@ def covers(figure: Figure, truth: Any) -> bool:
     return float(figure.low) - slack <= truth <= float(figure.high) + slack
 
 
-def test_forecasts_are_the_widths_that_come() -> None:
+def test_forecasts_are_the_widths_that_come():
     plan = plan_of(invalid="refuse")
     wanted = asks(*EVERYTHING[1:9])
     queries = queries_of(wanted.checked(plan), plan, 1.0, 2000)
@@ -108,7 +104,7 @@ def test_forecasts_are_the_widths_that_come() -> None:
     assert {f.source for f in forecast(queries)} == {q.label for q in queries}
 
 
-def test_rare_bins_taken_together_are_not_under_counted() -> None:
+def test_rare_bins_taken_together_are_not_under_counted():
     """Bins are declared, not merged by how many are in them: the noisy sum of rare ones has the true expectation."""
     plan = plan_of()
     table = plan.rows_of(people(500))
@@ -125,7 +121,7 @@ def test_rare_bins_taken_together_are_not_under_counted() -> None:
 @pytest.mark.parametrize(
     "weights", [((1.0, 2),), ((1.0, 1), (0.5, 1)), ((1.0, 5),), ((1.0, 3), (0.2, 40)), ((1.0, 64),)]
 )
-def test_half_widths_are_the_quantiles_of_sums_of_laplace_noise(weights: tuple[tuple[float, int], ...]) -> None:
+def test_half_widths_are_the_quantiles_of_sums_of_laplace_noise(weights):
     r = np.random.default_rng(8)
     sums = sum(w * r.laplace(size=(200_000, c)).sum(axis=1) for w, c in weights)
     inside = float((np.abs(sums) <= laplace_width(weights)).mean())
@@ -133,7 +129,7 @@ def test_half_widths_are_the_quantiles_of_sums_of_laplace_noise(weights: tuple[t
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 4.4, 20.0])
-def test_a_count_stays_within_its_width_and_would_not_within_a_smaller_one(epsilon: float) -> None:
+def test_a_count_stays_within_its_width_and_would_not_within_a_smaller_one(epsilon):
     b = np.exp(-epsilon)
 
     def beyond(t: int) -> float:
@@ -150,14 +146,14 @@ def test_a_count_stays_within_its_width_and_would_not_within_a_smaller_one(epsil
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (1.0, 1.0), (0.25, -0.5, 0.25), (0.9, 0.1, -0.1), (1.0, 1.0, 1.0)])
-def test_no_sum_of_noise_is_wider_than_one_draw_of_its_variance(weights: tuple[float, ...]) -> None:
+def test_no_sum_of_noise_is_wider_than_one_draw_of_its_variance(weights):
     """What intervals of a variance rest on: P(|sum| > ln 40·norm) ≤ 2.5 %."""
     draws = np.random.default_rng(2).laplace(size=(400_000, len(weights))) @ np.array(weights)
     beyond = int((np.abs(draws) > math.log(40) * np.linalg.norm(weights)).sum())
     assert beyond <= binom.isf(FALSE_ALARM, len(draws), 0.025)
 
 
-def test_a_ratio_that_the_noise_has_drowned_is_told_as_unknown() -> None:
+def test_a_ratio_that_the_noise_has_drowned_is_told_as_unknown():
     widths = np.full(401, 10.0)
     assert ratio_interval(500.0, -700.0, 0.0, 1.0, widths) == (0.0, 1.0)
     assert ratio_interval(1.0, 2.0, 0.0, 1.0, widths) == (0.0, 1.0)
@@ -166,7 +162,7 @@ def test_a_ratio_that_the_noise_has_drowned_is_told_as_unknown() -> None:
     assert high - low == pytest.approx(2e-6, rel=0.05)
 
 
-def test_groups_of_stated_sizes_have_the_widths_that_are_stated_for_them() -> None:
+def test_groups_of_stated_sizes_have_the_widths_that_are_stated_for_them():
     """A group of 30 of 3,000 rows: its mean has the interval foreseen for 1 % of the rows, not that of equal groups."""
     plan = plan_of(invalid="refuse")
     wanted = asks(

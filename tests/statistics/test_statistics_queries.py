@@ -1,7 +1,5 @@
 """Queries of statistics: sensitivity, shares of ε, declared groups, and which figure is read from which query."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from typing import Any
@@ -47,7 +45,7 @@ def answered(query: Query, plan: Plan, rows: tuple[Any, ...]) -> np.ndarray[Any,
     return np.array(query.answer(plan.rows_of(Table(frame, "tiny.csv"))))
 
 
-def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacing_one_no_more_than_twice() -> None:
+def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacing_one_no_more_than_twice():
     """All tables of two rows over hostile values: outside the bounds, unreadable, outside the domain, missing."""
     queries, plan = tiny_queries("replace", 2)
     forms = {(q.form, bool(q.groups.by)) for q in queries}
@@ -65,7 +63,7 @@ def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacin
             assert np.abs(alone[one] - alone[other]).sum() <= 2 * query.size
 
 
-def test_between_valid_tables_replacing_a_row_moves_no_query_farther_than_twice() -> None:
+def test_between_valid_tables_replacing_a_row_moves_no_query_farther_than_twice():
     queries, plan = tiny_queries("refuse", 1)
     assert {q.form for q in queries} == {"histogram", "centred", "pair", "spread", "count"}
     valid = [(x, g) for x in ("-1", "0", "2", "-9") for g in ("a", "b")]
@@ -77,7 +75,7 @@ def test_between_valid_tables_replacing_a_row_moves_no_query_farther_than_twice(
         assert reached == 2 * query.size
 
 
-def test_the_shares_of_epsilon_sum_to_it_exactly_and_follow_the_weights() -> None:
+def test_the_shares_of_epsilon_sum_to_it_exactly_and_follow_the_weights():
     plan = plan_of()
     for epsilon in (0.1, 0.3, 1.0, 7.7):
         queries = queries_of(asks(*EVERYTHING), plan, epsilon, 1000)
@@ -91,7 +89,7 @@ def test_the_shares_of_epsilon_sum_to_it_exactly_and_follow_the_weights() -> Non
     assert {one.share, other.share} == {Decimal("0.75"), Decimal("0.25")}
 
 
-def test_columns_with_names_like_queries_have_shares_of_their_own() -> None:
+def test_columns_with_names_like_queries_have_shares_of_their_own():
     columns = [
         {"name": "pay", "kind": "integer", "lower": 0, "upper": 9},
         {"name": "city", "kind": "category", "domain": ["a", "b"]},
@@ -113,7 +111,7 @@ def exact_figures(request: Any, plan: Plan, table: Table) -> list[Any]:
     return figures(queries, {q.label: q.noisy(exact_ask(), q.answer(rows)) for q in queries})
 
 
-def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names() -> None:
+def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names():
     """One person's unique value never appears, an empty group does."""
     table = people(40)
     odd = Table(table.frame.with_columns(city=pl.Series(["Unique-Village", *["Graz"] * 39])), "x")
@@ -130,7 +128,7 @@ def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names() 
     assert missing.estimate == 1
 
 
-def test_without_noise_every_figure_is_the_true_one() -> None:
+def test_without_noise_every_figure_is_the_true_one():
     plan, table = plan_of(), people(400, empty=0.1)
     found = exact_figures(asks(*EVERYTHING), plan, table)
     frame = table.frame.with_columns(
@@ -165,7 +163,7 @@ def least_reaching(values: list[int], q: float) -> int:
     return sorted(values)[int(np.ceil(q * len(values))) - 1]
 
 
-def test_figures_are_read_from_the_query_that_serves_them_best() -> None:
+def test_figures_are_read_from_the_query_that_serves_them_best():
     def sources(*wanted: dict[str, Any], plan: Plan | None = None, rows: int = 2000) -> dict[str, str]:
         used = plan or plan_of(invalid="refuse")
         found = queries_of(asks(*wanted).checked(used), used, 1.0, rows)
@@ -193,12 +191,12 @@ def test_figures_are_read_from_the_query_that_serves_them_best() -> None:
         ({"statistic": "histogram", "column": "city", "bins": 3}, "a bin for each value"),
     ],
 )
-def test_what_a_column_cannot_have_is_refused(figure: dict[str, Any], said: str) -> None:
+def test_what_a_column_cannot_have_is_refused(figure, said):
     with pytest.raises(ParameterError, match=said):
         asks(figure).checked(plan_of())
 
 
-def test_requests_that_make_no_sense_are_refused() -> None:
+def test_requests_that_make_no_sense_are_refused():
     with pytest.raises(ParameterError, match="this count is known"):
         asks({"statistic": "count", "column": "age"}).checked(plan_of(invalid="refuse"))
     with pytest.raises(ParameterError, match="asked for twice"):
@@ -217,7 +215,7 @@ def test_requests_that_make_no_sense_are_refused() -> None:
     assert [a.called for a in usual_request(plan_of()).figures][-1] == "mean of pay"
 
 
-def test_a_stop_is_seen_between_the_groups_of_one_query() -> None:
+def test_a_stop_is_seen_between_the_groups_of_one_query():
     class Third(CancelToken):
         """Is asked to stop when it is looked at for the third time."""
 

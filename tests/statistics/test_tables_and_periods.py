@@ -1,7 +1,5 @@
 """Tables with margins, the most frequent values, groups of several columns and of periods of dates."""
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json
@@ -47,7 +45,7 @@ def released(
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=30), st.floats(0, 100))
-def test_the_projection_is_the_nearest_table_that_could_be_one(noisy: list[float], total: float) -> None:
+def test_the_projection_is_the_nearest_table_that_could_be_one(noisy, total):
     """Karush–Kuhn–Tucker: cells above 0 are all less than the noisy ones by one amount, the others by more."""
     found, given_ = projected(np.array(noisy), total), np.array(noisy)
     assert (found >= 0).all()
@@ -59,7 +57,7 @@ def test_the_projection_is_the_nearest_table_that_could_be_one(noisy: list[float
 
 
 @pytest.mark.parametrize(("invalid", "epsilon"), [("refuse", 0.2), ("replace", 0.2), ("refuse", 3.0)])
-def test_margins_are_sums_of_cells_and_all_sum_to_the_public_number_of_rows(invalid: str, epsilon: float) -> None:
+def test_margins_are_sums_of_cells_and_all_sum_to_the_public_number_of_rows(invalid, epsilon):
     plan = plan_of(invalid=invalid)
     asked = asks({"statistic": "table", "by": ("city", "stars", "born:quarter")})
     found = released(asked, plan, people(200), StudyNoise(np.random.default_rng(1)), epsilon)
@@ -76,7 +74,7 @@ def test_margins_are_sums_of_cells_and_all_sum_to_the_public_number_of_rows(inva
     assert told.figures == len(cells) + len(margins)
 
 
-def test_a_projected_table_is_nearer_to_the_true_one() -> None:
+def test_a_projected_table_is_nearer_to_the_true_one():
     plan, table, noise = plan_of(invalid="refuse"), people(60), StudyNoise(np.random.default_rng(2))
     asked = asks({"statistic": "table", "by": ("city", "stars")})
     (query,) = queries_of(asked.checked(plan), plan, 0.3, 60)
@@ -90,7 +88,7 @@ def test_a_projected_table_is_nearer_to_the_true_one() -> None:
     assert np.mean(nearer) < 0.6
 
 
-def test_a_table_with_too_many_margins_is_refused_before_anything_is_charged() -> None:
+def test_a_table_with_too_many_margins_is_refused_before_anything_is_charged():
     names = tuple(f"c{i}" for i in range(10))
     columns = [{"name": name, "kind": "category", "domain": ["a", "b"]} for name in names]
     plan = Plan.from_plain({"epsilon": 1, "column": columns})
@@ -100,7 +98,7 @@ def test_a_table_with_too_many_margins_is_refused_before_anything_is_charged() -
         queries_of(asks({"statistic": "table", "by": names}).checked(plan), plan, 1.0, 100)
 
 
-def test_a_count_by_the_same_columns_is_the_same_query() -> None:
+def test_a_count_by_the_same_columns_is_the_same_query():
     plan = plan_of()
     asked = asks({"statistic": "table", "by": ("city", "stars")}, {"statistic": "count", "by": ("city", "stars")})
     (query,) = queries_of(asked.checked(plan), plan, 1.0, 100)
@@ -110,14 +108,14 @@ def test_a_count_by_the_same_columns_is_the_same_query() -> None:
 # -- the most frequent values ------------------------------------------------------------------------------------------
 
 
-def test_the_most_frequent_values_come_in_order_with_their_counts() -> None:
+def test_the_most_frequent_values_come_in_order_with_their_counts():
     found = released(asks({"statistic": "top", "column": "city", "places": 2}), plan_of(), people(400))
     assert [(f.statistic, f.value) for f in found] == [("top", "Graz"), ("top", "Linz")]
     cities = people(400).frame["city"].to_list()
     assert [f.estimate for f in found] == [cities.count("Graz"), cities.count("Linz")]
 
 
-def test_intervals_of_values_that_the_noise_has_chosen_cover_together() -> None:
+def test_intervals_of_values_that_the_noise_has_chosen_cover_together():
     """40 values of equal counts, of which the noise shows three: all of these intervals hold in 95 %; alarm 1e-6."""
     from scipy.stats import binom
 
@@ -137,9 +135,7 @@ def test_intervals_of_values_that_the_noise_has_chosen_cover_together() -> None:
 @pytest.mark.parametrize("values", [3, 10, 100, 10_000])
 @pytest.mark.parametrize("places", [2, 3, 5])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
-def test_counts_tell_the_first_values_apart_with_a_smaller_lead_than_draws(
-    values: int, places: int, epsilon: float
-) -> None:
+def test_counts_tell_the_first_values_apart_with_a_smaller_lead_than_draws(values, places, epsilon):
     """The lead at which all places are right in 95 %: by counts (a union bound), by draws (the last one)."""
     if places >= values:
         return
@@ -150,7 +146,7 @@ def test_counts_tell_the_first_values_apart_with_a_smaller_lead_than_draws(
     assert count_width(epsilon) < rounds
 
 
-def test_numbers_and_single_places_are_refused() -> None:
+def test_numbers_and_single_places_are_refused():
     with pytest.raises(ParameterError, match="only of columns of names"):
         asks({"statistic": "top", "column": "age"}).checked(plan_of())
     with pytest.raises(ParameterError, match="at least 2"):
@@ -165,7 +161,7 @@ def test_numbers_and_single_places_are_refused() -> None:
 
 
 @pytest.mark.parametrize("period", PERIODS)
-def test_every_declared_period_is_there_with_the_rows_of_its_days(period: str) -> None:
+def test_every_declared_period_is_there_with_the_rows_of_its_days(period):
     plan, table = plan_of(invalid="refuse"), people(300)
     found = released(asks({"statistic": "count", "by": (f"born:{period}",)}), plan, table)
     names = {
@@ -182,7 +178,7 @@ def test_every_declared_period_is_there_with_the_rows_of_its_days(period: str) -
     assert {f.group: f.estimate for f in found if f.estimate} == {g: expected.count(g) for g in set(expected)}
 
 
-def test_a_mean_of_each_month_is_that_of_its_rows_and_dates_outside_are_clamped() -> None:
+def test_a_mean_of_each_month_is_that_of_its_rows_and_dates_outside_are_clamped():
     plan = plan_of()
     frame = people(200).frame.with_columns(
         born=pl.when(pl.int_range(200) == 0).then(pl.lit("2031-05-05")).otherwise(pl.col("born"))
@@ -194,7 +190,7 @@ def test_a_mean_of_each_month_is_that_of_its_rows_and_dates_outside_are_clamped(
         assert figure.estimate == pytest.approx(own.mean(), rel=1e-6)
 
 
-def test_periods_are_of_dates_and_a_column_is_named_once() -> None:
+def test_periods_are_of_dates_and_a_column_is_named_once():
     plan = plan_of()
     with pytest.raises(ParameterError, match="only dates have a month"):
         queries_of(asks({"statistic": "count", "by": ("age:month",)}).checked(plan), plan, 1.0, 10)
@@ -210,7 +206,7 @@ def test_periods_are_of_dates_and_a_column_is_named_once() -> None:
     assert query.groups.labels() == ["born:month=a", "born:month=b"]
 
 
-def test_groups_of_three_columns_are_the_product_of_what_is_declared_and_too_many_are_refused() -> None:
+def test_groups_of_three_columns_are_the_product_of_what_is_declared_and_too_many_are_refused():
     plan = plan_of()
     asked = asks({"statistic": "count", "by": ("city", "stars", "born:quarter")})
     (query,) = queries_of(asked.checked(plan), plan, 1.0, 100)
@@ -219,9 +215,7 @@ def test_groups_of_three_columns_are_the_product_of_what_is_declared_and_too_man
         queries_of(asks({"statistic": "mean", "column": "pay", "by": ("age", "stars", "city", "born:day")}), plan, 1, 9)
 
 
-def test_all_of_them_are_released_charged_and_verified_by_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_of_them_are_released_charged_and_verified_by_the_command(tmp_path, capsys):
     data, out, ledger = (str(tmp_path / name) for name in ("people.csv", "out.json", "l.sqlite"))
     people(300).frame.write_csv(data)
     (tmp_path / "plan.toml").write_text(plan_of().to_toml(), "utf-8")

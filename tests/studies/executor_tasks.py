@@ -1,7 +1,5 @@
 """Work that spawned processes import by name."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,10 +1,7 @@
 """The corrected table: the sanitised rows, and a model that knows the public tables they went through."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -40,7 +37,7 @@ PLAN = CurvePlan(epsilons=(0.5, 5.0, 1000.0), repeats=20, seed=1, regimes=("none
 
 
 @pytest.fixture(scope="module")
-def data() -> StudyData:
+def data():
     generator = np.random.default_rng(1)
     y = (generator.random(600) < 0.35).astype(int)
     size = np.clip(generator.normal(3 + 4 * y, 1.5), 0, 10).round(1)
@@ -57,7 +54,7 @@ def figures(rows: tuple[Row, ...], metric: str = "accuracy") -> dict[tuple[str, 
     return {(p.regime, p.epsilon): p.mean for p in Tally(rows).points() if p.metric == metric}
 
 
-def test_it_is_better_than_the_sanitised_table_and_the_same_where_nothing_was_flipped(data: StudyData) -> None:
+def test_it_is_better_than_the_sanitised_table_and_the_same_where_nothing_was_flipped(data):
     rows = run_curve(PLAN, data).rows
     got = figures(rows)
     assert got["corrected:plan", 5.0] > got["sanitized:plan", 5.0] + 0.01
@@ -69,7 +66,7 @@ def test_it_is_better_than_the_sanitised_table_and_the_same_where_nothing_was_fl
     assert run_curve(PLAN, data, jobs=2).rows == rows
 
 
-def test_it_learns_from_the_very_rows_of_the_sanitised_regime(data: StudyData) -> None:
+def test_it_learns_from_the_very_rows_of_the_sanitised_regime(data):
     seen: list[NDArray[np.int64]] = []
 
     class Watching(NAIVE_BAYES.corrected):  # type: ignore[misc, name-defined]
@@ -96,14 +93,14 @@ def test_it_learns_from_the_very_rows_of_the_sanitised_regime(data: StudyData) -
     assert not np.array_equal(seen[0], seen[1])
 
 
-def test_it_is_asked_about_rows_as_they_are_even_if_others_are_asked_about_sanitised_ones(data: StudyData) -> None:
+def test_it_is_asked_about_rows_as_they_are_even_if_others_are_asked_about_sanitised_ones(data):
     raw = figures(run_curve(PLAN, data).rows)
     other = figures(run_curve(replace(PLAN, evaluate="sanitized"), data).rows)
     assert other["corrected:plan", 0.5] == raw["corrected:plan", 0.5]
     assert other["sanitized:plan", 0.5] != raw["sanitized:plan", 0.5]
 
 
-def test_a_stopped_study_goes_on_with_it(data: StudyData, tmp_path: Path) -> None:
+def test_a_stopped_study_goes_on_with_it(data, tmp_path):
     short = replace(PLAN, repeats=2)
     with Journal.open(tmp_path, identity(PLAN, data)) as journal:
         run_curve(short, data, journal=journal)
@@ -112,9 +109,7 @@ def test_a_stopped_study_goes_on_with_it(data: StudyData, tmp_path: Path) -> Non
         assert run_curve(PLAN, data, journal=journal).rows == run_curve(PLAN, data).rows
 
 
-def test_a_learner_says_by_its_descriptor_alone_how_it_is_corrected(
-    data: StudyData, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_learner_says_by_its_descriptor_alone_how_it_is_corrected(data, monkeypatch):
     class Commonest:
         """Names the class that the inverse of the target's table makes the largest."""
 
@@ -138,7 +133,7 @@ def test_a_learner_says_by_its_descriptor_alone_how_it_is_corrected(
 
 
 @pytest.mark.parametrize(("name", "kind"), [("corrected:plan", "corrected"), ("sanitized:auto", "sanitized")])
-def test_regimes_of_a_table(name: str, kind: str) -> None:
+def test_regimes_of_a_table(name, kind):
     way = Regime.parse(name)
     assert (way.name, way.kind, way.on_a_table) == (name, kind, True)
     assert not Regime.parse("private").on_a_table
@@ -153,7 +148,7 @@ DIABETES = {
 
 
 @pytest.mark.slow
-def test_the_diabetes_table_on_8_cells(shared_data: Path) -> None:
+def test_the_diabetes_table_on_8_cells(shared_data):
     """Four attributes that a physician would name, each on 8 cells."""
     columns = [
         Column(name=name, kind="real", lower=float(low), upper=float(high), cells=8, mechanism="grr")
@@ -182,7 +177,7 @@ SYNTHETIC_PLAN = CurvePlan(regimes=("none", "synthetic:marginals", "synthetic:ms
 
 
 @pytest.fixture
-def synthetic_data() -> StudyData:
+def synthetic_data():
     made = np.random.default_rng(5)
     x, z = made.uniform(0, 10, 400), made.uniform(0, 10, 400)
     frame = pl.DataFrame(
@@ -200,7 +195,7 @@ def synthetic_data() -> StudyData:
     return StudyData.read(Table(frame, "t"), Plan(epsilon=1.0, columns=columns), "y")
 
 
-def test_at_a_large_epsilon_it_is_as_good_as_the_rows_themselves(synthetic_data: StudyData) -> None:
+def test_at_a_large_epsilon_it_is_as_good_as_the_rows_themselves(synthetic_data):
     result = run_curve(SYNTHETIC_PLAN, synthetic_data)
     mean = {(p.regime, p.epsilon): p.mean for p in result.points if p.metric == "accuracy"}
     for way in ("synthetic:marginals", "synthetic:mst"):
@@ -210,7 +205,7 @@ def test_at_a_large_epsilon_it_is_as_good_as_the_rows_themselves(synthetic_data:
     assert [s.name for s in curve_figure(result, "t").series] == ["synthetic: marginals", "synthetic: mst"]
 
 
-def test_the_rows_follow_from_the_training_rows_alone(synthetic_data: StudyData) -> None:
+def test_the_rows_follow_from_the_training_rows_alone(synthetic_data):
     training = np.arange(0, 400, 2)
     way = Regime.parse("synthetic:mst")
     cells = synthetic_data.cells.copy()
@@ -227,12 +222,12 @@ def test_the_rows_follow_from_the_training_rows_alone(synthetic_data: StudyData)
 @pytest.mark.parametrize(
     ("name", "said"), [("synthetic", "write synthetic:marginals"), ("synthetic:mts", "did you mean 'mst'")]
 )
-def test_an_unknown_method_is_refused_in_words(name: str, said: str) -> None:
+def test_an_unknown_method_is_refused_in_words(name, said):
     with pytest.raises(ParameterError, match=said):
         Regime.parse(name)
 
 
-def test_an_epsilon_that_cannot_be_divided_is_refused_before_any_work(synthetic_data: StudyData) -> None:
+def test_an_epsilon_that_cannot_be_divided_is_refused_before_any_work(synthetic_data):
     seen: list[object] = []
     plan = replace(SYNTHETIC_PLAN, epsilons=(0.0001,), regimes=("none", "synthetic:mst"))
     many = replace(
@@ -258,7 +253,7 @@ LEARNED_PLAN = Plan(
 
 
 @pytest.fixture(scope="module")
-def table() -> Table:
+def table():
     x = np.random.default_rng(5).uniform(0, 10, 600)
     said = ["yes" if v > 4 else "no" for v in x]
     frame = pl.DataFrame({"note": ["kept"] * 600, "x": [f"{v:.1f}" for v in x], "y": said})
@@ -269,7 +264,7 @@ def cells(table: Table) -> dict[str, np.ndarray]:
     return {c.name: c.grid().encode(table) for c in LEARNED_PLAN.protected}
 
 
-def test_the_rows_themselves_teach_as_much_as_the_rows(table: Table) -> None:
+def test_the_rows_themselves_teach_as_much_as_the_rows(table):
     found = learned_from(LEARNED_PLAN, table, "y", cells(table), CancelToken())
     assert found is not None
     assert found.released == pytest.approx(found.original, abs=0.02)
@@ -278,7 +273,7 @@ def test_the_rows_themselves_teach_as_much_as_the_rows(table: Table) -> None:
     assert f"{found.released:.3f} by a model" in found.words
 
 
-def test_rows_without_the_relationship_teach_nothing_and_a_row_without_a_class_is_left_out(table: Table) -> None:
+def test_rows_without_the_relationship_teach_nothing_and_a_row_without_a_class_is_left_out(table):
     drawn = np.random.default_rng(1)
     mixed = {name: drawn.permutation(found) for name, found in cells(table).items()}
     mixed["y"][::7] = 2  # missing
@@ -287,7 +282,7 @@ def test_rows_without_the_relationship_teach_nothing_and_a_row_without_a_class_i
     assert found.released < found.original - 0.2
 
 
-def test_a_target_of_numbers_is_judged_by_the_error_of_a_line(table: Table) -> None:
+def test_a_target_of_numbers_is_judged_by_the_error_of_a_line(table):
     found = learned_from(LEARNED_PLAN, table, "z", cells(table), CancelToken())
     assert found is not None
     assert found.metric == "R²"
@@ -296,14 +291,12 @@ def test_a_target_of_numbers_is_judged_by_the_error_of_a_line(table: Table) -> N
 
 
 @pytest.mark.parametrize(("target", "released"), [(None, ["x", "y"]), ("note", ["x", "y"]), ("y", ["y"])])
-def test_without_a_released_target_and_something_to_learn_from_nothing_is_trained(
-    table: Table, target: str | None, released: list[str]
-) -> None:
+def test_without_a_released_target_and_something_to_learn_from_nothing_is_trained(table, target, released):
     found = {name: made for name, made in cells(table).items() if name in released}
     assert learned_from(LEARNED_PLAN, table, target, found, CancelToken()) is None
 
 
-def test_it_is_cancelled_between_models(table: Table) -> None:
+def test_it_is_cancelled_between_models(table):
     cancel = CancelToken()
     cancel.cancel()
     with pytest.raises(CancelledError):

@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -52,7 +49,7 @@ def table(rows: int = 200, seed: int = 1) -> Table:
 
 
 @pytest.fixture(scope="module")
-def data() -> StudyData:
+def data():
     return StudyData.read(table(), BOUNDS, "Kind")
 
 
@@ -60,7 +57,7 @@ def accuracy(rows: tuple[Row, ...]) -> dict[tuple[str, float], float]:
     return {(p.regime, p.epsilon): p.mean for p in Tally(rows).points() if p.metric == "accuracy"}
 
 
-def test_rows_are_complete_ordered_and_repeatable(data: StudyData) -> None:
+def test_rows_are_complete_ordered_and_repeatable(data):
     rows = run_curve(PLAN, data).rows
     assert len(rows) == 3 * 2 * 3 * 4  # regimes, ε, repeats, metrics
     regimes = [r.regime for r in rows]
@@ -72,16 +69,16 @@ def test_rows_are_complete_ordered_and_repeatable(data: StudyData) -> None:
     assert run_curve(replace(PLAN, seed=1), data).rows != rows
 
 
-def test_workers_change_nothing(data: StudyData) -> None:
+def test_workers_change_nothing(data):
     assert run_curve(PLAN, data, jobs=2).rows == run_curve(PLAN, data, jobs=1).rows
 
 
-def test_no_privacy_has_one_figure_for_all_epsilons(data: StudyData) -> None:
+def test_no_privacy_has_one_figure_for_all_epsilons(data):
     rows = [r for r in run_curve(PLAN, data).rows if r.regime == "none"]
     assert [r.value for r in rows if r.epsilon == 0.5] == [r.value for r in rows if r.epsilon == 50.0]
 
 
-def test_more_epsilon_and_a_private_learner_serve_better(data: StudyData) -> None:
+def test_more_epsilon_and_a_private_learner_serve_better(data):
     got = accuracy(run_curve(replace(PLAN, repeats=8), data).rows)
     assert got["none", 0.5] > 0.9
     assert got["private", 50.0] > got["none", 0.5] - 0.03
@@ -89,13 +86,13 @@ def test_more_epsilon_and_a_private_learner_serve_better(data: StudyData) -> Non
     assert got["private", 0.5] > got["sanitized:staircase", 0.5] + 0.1
 
 
-def test_a_longer_list_repeats_the_shorter_ones_draws(data: StudyData) -> None:
+def test_a_longer_list_repeats_the_shorter_ones_draws(data):
     short = run_curve(PLAN, data).rows
     long = run_curve(replace(PLAN, epsilons=(0.5, 3.0, 50.0), repeats=4), data).rows
     assert set(short) <= set(long)
 
 
-def test_the_private_regime_never_sees_the_sanitised_draw(data: StudyData) -> None:
+def test_the_private_regime_never_sees_the_sanitised_draw(data):
     one, two = Regime.parse("sanitized:staircase"), Regime.parse("sanitized:grr")
     X, y = data.sanitised(one, 1.0, 5)
     again, _ = data.sanitised(one, 1.0, 5)
@@ -104,7 +101,7 @@ def test_the_private_regime_never_sees_the_sanitised_draw(data: StudyData) -> No
     assert not np.array_equal(y, data.y)
 
 
-def test_the_whole_row_costs_epsilon_as_the_plan_divides_it(data: StudyData) -> None:
+def test_the_whole_row_costs_epsilon_as_the_plan_divides_it(data):
     plan = data.plan(Regime.parse("sanitized:bounded-laplace"), 4.0)
 
     split = {name: float(share) for name, share in plan.shares().items()}
@@ -114,7 +111,7 @@ def test_the_whole_row_costs_epsilon_as_the_plan_divides_it(data: StudyData) -> 
     assert [c.mechanism for c in plan.columns] == ["bounded-laplace", "grr", "grr"]
 
 
-def test_sanitised_rows_stay_in_the_public_domain(data: StudyData) -> None:
+def test_sanitised_rows_stay_in_the_public_domain(data):
     X, y = data.sanitised(Regime.parse("sanitized:auto"), 0.01, 3)
     assert X[:, 0].min() >= 0
     assert X[:, 0].max() <= 10
@@ -122,7 +119,7 @@ def test_sanitised_rows_stay_in_the_public_domain(data: StudyData) -> None:
     assert set(np.unique(y)) <= {0, 1}
 
 
-def test_sanitised_truth_is_another_question(data: StudyData) -> None:
+def test_sanitised_truth_is_another_question(data):
     plan = replace(PLAN, epsilons=(1.0,), repeats=5)
     raw = accuracy(run_curve(plan, data).rows)
     own = accuracy(run_curve(replace(plan, evaluate="sanitized"), data).rows)
@@ -131,7 +128,7 @@ def test_sanitised_truth_is_another_question(data: StudyData) -> None:
     assert own["sanitized:staircase", 1.0] != raw["sanitized:staircase", 1.0]
 
 
-def test_a_stopped_study_is_continued(data: StudyData, tmp_path: Path) -> None:
+def test_a_stopped_study_is_continued(data, tmp_path):
     cancel, seen = CancelToken(), []
 
     def stop_half_way(event: Event) -> None:
@@ -151,7 +148,7 @@ def test_a_stopped_study_is_continued(data: StudyData, tmp_path: Path) -> None:
     assert begun == list(range(len(PLAN.fits()) + 1))
 
 
-def test_a_journal_belongs_to_one_table_plan_and_seed(data: StudyData) -> None:
+def test_a_journal_belongs_to_one_table_plan_and_seed(data):
     first = identity(PLAN, data)
     assert identity(replace(PLAN, repeats=9, epsilons=(1.0,), regimes=("private",)), data) == first
     others = [
@@ -163,13 +160,13 @@ def test_a_journal_belongs_to_one_table_plan_and_seed(data: StudyData) -> None:
     assert all(other != first for other in others)
 
 
-def test_rows_come_while_the_study_runs(data: StudyData) -> None:
+def test_rows_come_while_the_study_runs(data):
     came: list[Row] = []
     result = run_curve(PLAN, data, jobs=2, on_rows=came.extend)
     assert sorted(came) == sorted(result.rows)
 
 
-def test_cancel_leaves_no_worker(data: StudyData) -> None:
+def test_cancel_leaves_no_worker(data):
     cancel = CancelToken()
     timer = threading.Timer(0.5, cancel.cancel)
     timer.start()
@@ -178,12 +175,12 @@ def test_cancel_leaves_no_worker(data: StudyData) -> None:
     timer.join()
 
 
-def test_the_majority_is_the_baseline(data: StudyData) -> None:
+def test_the_majority_is_the_baseline(data):
     share = max(np.bincount(data.y)) / len(data.y)
     assert run_curve(PLAN, data).levels["accuracy"] == pytest.approx(share, abs=0.02)
 
 
-def test_every_regime_has_an_auc_that_rises_with_epsilon(data: StudyData) -> None:
+def test_every_regime_has_an_auc_that_rises_with_epsilon(data):
     result = run_curve(replace(PLAN, repeats=8), data)
     area = {(p.regime, p.epsilon): p.mean for p in Tally(result.rows).points() if p.metric == "auc"}
     assert {regime for regime, _ in area} == set(PLAN.regimes)
@@ -194,7 +191,7 @@ def test_every_regime_has_an_auc_that_rises_with_epsilon(data: StudyData) -> Non
     assert result.left_out == {}
 
 
-def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_without_scores_leaves_auc_out_and_says_so(data, monkeypatch):
     monkeypatch.setattr(NaiveBayes, "predict_proba", None, raising=False)
     result = run_curve(PLAN, data)
     assert {row.metric for row in result.rows} == {"accuracy", "balanced_accuracy", "f1"}
@@ -221,12 +218,12 @@ def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monk
         ({"evaluate": "sanitized", "regimes": ("none", "private")}, "needs a sanitised regime"),
     ],
 )
-def test_an_impossible_plan_is_refused_in_words(change: dict[str, object], told: str) -> None:
+def test_an_impossible_plan_is_refused_in_words(change, told):
     with pytest.raises(ParameterError, match=told):
         CurvePlan(**change)  # type: ignore[arg-type]
 
 
-def test_what_the_table_cannot_serve_is_told() -> None:
+def test_what_the_table_cannot_serve_is_told():
     with pytest.raises(ParameterError, match="declared as real"):
         StudyData.read(table(), BOUNDS, "Size")
     with pytest.raises(ParameterError, match="no column 'Sort'"):
@@ -243,7 +240,7 @@ def test_what_the_table_cannot_serve_is_told() -> None:
         StudyData.read(lacking, kept, "Kind")
 
 
-def test_missing_attributes_are_one_more_value() -> None:
+def test_missing_attributes_are_one_more_value():
     gaps = Table(table().frame.with_columns(pl.Series("Size", [None] * 60 + ["5.0"] * 140)), "made up")
     columns = (replace(BOUNDS.columns[0], missing="own-value"), *BOUNDS.columns[1:])
     data = StudyData.read(gaps, replace(BOUNDS, columns=columns), "Kind")
@@ -254,7 +251,7 @@ def test_missing_attributes_are_one_more_value() -> None:
     assert all(0 <= row.value <= 1 for row in rows)
 
 
-def test_numbers_to_predict_are_clamped_and_rows_without_one_are_left_out() -> None:
+def test_numbers_to_predict_are_clamped_and_rows_without_one_are_left_out():
     cells = ["3.5"] * 196 + [None, "x", "-7", "99"]
     made = Table(table().frame.with_columns(pl.Series("Size", cells)), "made up")
     data = StudyData.read(made, replace(BOUNDS, invalid="replace"), "Size", REGRESSION)
@@ -271,7 +268,7 @@ def test_numbers_to_predict_are_clamped_and_rows_without_one_are_left_out() -> N
         StudyData.read(empty, replace(BOUNDS, invalid="replace"), "Size", REGRESSION)
 
 
-def test_a_tiny_share_is_refused_before_any_work(data: StudyData) -> None:
+def test_a_tiny_share_is_refused_before_any_work(data):
     columns = tuple(replace(c, epsilon=None, weight=1e-6 if c.name == "Size" else 1.0) for c in data.columns)
     lopsided = replace(data, columns=columns)
     with pytest.raises(ParameterError, match="share"):
@@ -296,7 +293,7 @@ NOT_MEASURED = ("Glucose", "BloodPressure", "SkinThickness", "BMI", "Insulin")
 
 
 @pytest.fixture(scope="module")
-def diabetes(shared_data: Path) -> StudyData:
+def diabetes(shared_data):
     columns = [
         Column(name=name, kind=kind, lower=float(low), upper=float(high))
         for name, (kind, low, high) in DIABETES_BOUNDS.items()
@@ -307,7 +304,7 @@ def diabetes(shared_data: Path) -> StudyData:
     )
 
 
-def test_the_published_figures_without_privacy_are_reproduced(diabetes: StudyData) -> None:
+def test_the_published_figures_without_privacy_are_reproduced(diabetes):
     X = diabetes.X.copy()
     for j, column in enumerate(diabetes.columns):
         if column.name in NOT_MEASURED:
@@ -320,7 +317,7 @@ def test_the_published_figures_without_privacy_are_reproduced(diabetes: StudyDat
 
 
 @pytest.mark.slow
-def test_a_private_model_beats_a_sanitised_table_and_nothing_beats_no_privacy(diabetes: StudyData) -> None:
+def test_a_private_model_beats_a_sanitised_table_and_nothing_beats_no_privacy(diabetes):
     epsilons = CurvePlan.declared()["epsilons"].parse("0.1:100:13", "epsilons")
     plan = CurvePlan(regimes=("none", "sanitized:staircase", "private"), epsilons=epsilons, repeats=20)
     rows = [r for r in run_curve(plan, diabetes, jobs=cores()).rows if r.metric == "accuracy"]
@@ -352,14 +349,14 @@ SETTINGS_PLAN = CurvePlan(
 
 
 @pytest.fixture
-def settings_data() -> StudyData:
+def settings_data():
     x = np.random.default_rng(2).uniform(0, 10, 60)
     frame = pl.DataFrame({"x": [f"{v:.2f}" for v in x], "y": [f"{v / 2:.2f}" for v in x]})
     columns = tuple(Column(name=name, kind="real", lower=0, upper=10) for name in ("x", "y"))
     return StudyData.read(Table(frame, "t"), Plan(epsilon=1.0, columns=columns), "y", "regression")
 
 
-def test_they_reach_the_private_model_and_change_its_figures(settings_data: StudyData) -> None:
+def test_they_reach_the_private_model_and_change_its_figures(settings_data):
     parameters = SETTINGS_PLAN.parameters(2.0, SETTINGS_PLAN.ways[0])
     assert parameters.to_plain() == {"epsilon": 2.0, "blocks": 4, "trees": 1}
     one = run_curve(SETTINGS_PLAN, settings_data)
@@ -371,7 +368,7 @@ def test_they_reach_the_private_model_and_change_its_figures(settings_data: Stud
     assert figure.x_label == "ε of each prediction (log scale)"
 
 
-def test_a_study_with_other_settings_is_another_study(settings_data: StudyData, tmp_path: Path) -> None:
+def test_a_study_with_other_settings_is_another_study(settings_data, tmp_path):
     other = CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["blocks=16", "trees=1"]})
     same = CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["trees=1", "blocks=4"]})
     assert identity(SETTINGS_PLAN, settings_data) != identity(other, settings_data)
@@ -393,18 +390,18 @@ def test_a_study_with_other_settings_is_another_study(settings_data: StudyData, 
         (("aggregate=mean",), "aggregate = 'mean'"),
     ],
 )
-def test_what_cannot_be_set_is_one_sentence(settings: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_set_is_one_sentence(settings, said):
     with pytest.raises(ParameterError, match=said):
         CurvePlan(model="median-forest", regimes=("private",), settings=settings)
 
 
-def test_the_axis_says_whose_epsilon_it_is() -> None:
+def test_the_axis_says_whose_epsilon_it_is():
     assert epsilon_label([]) == epsilon_label([False, False]) == "ε for a whole row (log scale)"
     assert epsilon_label([True]) == "ε of each prediction (log scale)"
     assert "of a private median for each prediction" in epsilon_label([False, True])
 
 
-def test_a_regime_may_have_settings_of_its_own(settings_data: StudyData) -> None:
+def test_a_regime_may_have_settings_of_its_own(settings_data):
     plan = CurvePlan(
         **{**SETTINGS_PLAN.to_plain(), "settings": ["trees=1"], "regimes": ["private:blocks=4", "private:blocks=16"]}
     )
@@ -420,7 +417,7 @@ def test_a_regime_may_have_settings_of_its_own(settings_data: StudyData) -> None
         CurvePlan(**{**SETTINGS_PLAN.to_plain(), "regimes": ["private:blocks=4"]})
 
 
-def test_figures_are_drawn_against_blocks(settings_data: StudyData) -> None:
+def test_figures_are_drawn_against_blocks(settings_data):
     plan = CurvePlan(
         model="median-forest",
         regimes=("none", "private"),
@@ -455,6 +452,6 @@ def test_figures_are_drawn_against_blocks(settings_data: StudyData) -> None:
         ({"against": "blocks=2,5", "epsilons": [1, 2, 3, 4, 5, 6, 7, 8]}, "each of 8 epsilons"),
     ],
 )
-def test_what_cannot_be_drawn_against_a_parameter_is_refused(changed: dict[str, object], said: str) -> None:
+def test_what_cannot_be_drawn_against_a_parameter_is_refused(changed, said):
     with pytest.raises(ParameterError, match=said):
         CurvePlan(**{**SETTINGS_PLAN.to_plain(), "settings": ["trees=1"], **changed})

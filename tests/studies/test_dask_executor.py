@@ -5,7 +5,6 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import executor_tasks as tasks
@@ -41,7 +40,7 @@ def run(cluster: Cluster, work, shared, count, *, cancel=None, warn=silent):
     )
 
 
-def test_a_scheduler_file_is_read_in_place_of_an_address(tmp_path: Path) -> None:
+def test_a_scheduler_file_is_read_in_place_of_an_address(tmp_path):
     file = tmp_path / "scheduler.json"
     file.write_text('{"type": "Scheduler", "address": "tls://10.0.0.7:8786", "workers": {}}')
     assert scheduler_named(None, file) == "tls://10.0.0.7:8786"
@@ -63,20 +62,20 @@ def test_a_scheduler_file_is_read_in_place_of_an_address(tmp_path: Path) -> None
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory):
     with Cluster(tmp_path_factory.mktemp("cluster"), imports=[HERE]) as started:
         started.add(2)
         yield started
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Cluster]:
+def own(tmp_path):
     """A cluster for one test, without workers yet."""
     with Cluster(tmp_path, imports=[HERE]) as started:
         yield started
 
 
-def test_every_task_is_done_once_and_nothing_is_kept(cluster: Cluster) -> None:
+def test_every_task_is_done_once_and_nothing_is_kept(cluster):
     table = np.arange(300.0) * 10
     found = list(run(cluster, tasks.add, table, 300))
     assert len(found) == 300
@@ -84,13 +83,13 @@ def test_every_task_is_done_once_and_nothing_is_kept(cluster: Cluster) -> None:
     assert cluster.kept() == (0, 0)
 
 
-def test_both_workers_work_and_each_with_one_thread(cluster: Cluster) -> None:
+def test_both_workers_work_and_each_with_one_thread(cluster):
     found = [answer for _, answer in run(cluster, tasks.process_and_threads, None, 20)]
     assert {process for process, _ in found} == {worker.pid for worker in cluster.workers}
     assert {count for _, counts in found for count in counts} == {1}
 
 
-def test_a_curve_has_the_figures_of_this_computer(cluster: Cluster) -> None:
+def test_a_curve_has_the_figures_of_this_computer(cluster):
     data = StudyData.read(table(), BOUNDS, "Kind")
     there, here = run_curve(PLAN, data, scheduler=cluster.address), run_curve(PLAN, data)
     assert there.rows == here.rows
@@ -98,7 +97,7 @@ def test_a_curve_has_the_figures_of_this_computer(cluster: Cluster) -> None:
     assert cluster.kept() == (0, 0)
 
 
-def test_cancel_takes_less_than_a_second_and_leaves_nothing(cluster: Cluster) -> None:
+def test_cancel_takes_less_than_a_second_and_leaves_nothing(cluster):
     cancel = CancelToken()
     asked = []
 
@@ -115,16 +114,14 @@ def test_cancel_takes_less_than_a_second_and_leaves_nothing(cluster: Cluster) ->
     assert cluster.kept() == (0, 0)
 
 
-def test_leaving_early_leaves_nothing(cluster: Cluster) -> None:
+def test_leaving_early_leaves_nothing(cluster):
     results = run(cluster, tasks.nap, np.zeros(1000), 10_000)
     next(results)
     results.close()
     assert cluster.kept() == (0, 0)
 
 
-def test_errors_are_those_of_this_computer_and_nobody_logs_them(
-    cluster: Cluster, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_are_those_of_this_computer_and_nobody_logs_them(cluster, capfd):
     with pytest.raises(InputError) as refused:
         list(run(cluster, tasks.refuse, None, 4))
     assert str(refused.value) == "the value 'x' is not a number (row 7, column Age); mend the row"
@@ -141,7 +138,7 @@ def test_errors_are_those_of_this_computer_and_nobody_logs_them(
     assert "row 7" not in cluster.log()
 
 
-def test_other_versions_are_refused_before_anything_is_sent(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_versions_are_refused_before_anything_is_sent(cluster, monkeypatch):
     monkeypatch.setattr(workbench, "__version__", "9.9.9")
     with pytest.raises(WorkbenchError, match=r"^the scheduler tcp://\S+ has workbench \S+, and .* 9\.9\.9; install"):
         next(run(cluster, tasks.add, np.zeros(4), 4))
@@ -154,7 +151,7 @@ def test_other_versions_are_refused_before_anything_is_sent(cluster: Cluster, mo
         *("tcp://host:8786/x", "tcp://me@host:8786", "tcp://host:8786?x", "inproc://1", "tcp://[::1:8786", "a:b:c"),
     ],
 )
-def test_a_malformed_address_is_refused(text: str) -> None:
+def test_a_malformed_address_is_refused(text):
     with pytest.raises(ParameterError, match=r"is not the address of a Dask scheduler.*tcp://HOST:PORT"):
         scheduler_address(text)
 
@@ -163,23 +160,23 @@ def test_a_malformed_address_is_refused(text: str) -> None:
     ("text", "address"),
     [("tcp://host:1", "tcp://host:1"), ("host:8786", "tcp://host:8786"), ("tls://[::1]:8786", "tls://[::1]:8786")],
 )
-def test_an_address_is_taken_as_dask_writes_it(text: str, address: str) -> None:
+def test_an_address_is_taken_as_dask_writes_it(text, address):
     assert scheduler_address(text) == address
 
 
-def test_only_what_leaves_this_computer_unencrypted_is_readable() -> None:
+def test_only_what_leaves_this_computer_unencrypted_is_readable():
     hidden = ["tls://10.0.0.1:1", "tcp://127.0.0.1:1", "tcp://127.3.2.1:1", "tcp://[::1]:1", "tcp://localhost:1"]
     seen = ["tcp://10.0.0.1:1", "tcp://[fe80::1]:1", "tcp://server:1", "ws://server:1"]
     assert unencrypted([*hidden, *seen]) == seen
 
 
-def test_without_dask_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ParameterError, match=r'Dask, which is not installed.*pip install "privacy-workbench\[dist\]"'):
         scheduler_address("tcp://127.0.0.1:8786")
 
 
-def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch, capfd) -> None:
+def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch, capfd):
     monkeypatch.setattr(dask_cluster, "CONNECT", 0.3)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -197,7 +194,7 @@ def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyP
         ("tls://127.0.0.1:8786", NO_SUCH_FILES, r"configuration cannot be used .*distributed\.comm\.tls"),
     ],
 )
-def test_dasks_own_configuration_has_its_say(address: str, setting: dict[str, object], told: str) -> None:
+def test_dasks_own_configuration_has_its_say(address, setting, told):
     import dask
     import distributed  # noqa: F401 - its defaults, before anything is set over them
 
@@ -208,7 +205,7 @@ def test_dasks_own_configuration_has_its_say(address: str, setting: dict[str, ob
         next(run_tasks_on(address, tasks.add, None, [1], cancel=CancelToken(), warn=silent))
 
 
-def test_a_warning_comes_before_the_rows_are_sent(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_comes_before_the_rows_are_sent(cluster, monkeypatch):
     monkeypatch.setattr("workbench.processes.dask_address._on_this_computer", lambda address: False)
     before = cluster.log().count("'workbench-")
     told: list[str] = []
@@ -224,7 +221,7 @@ def test_a_warning_comes_before_the_rows_are_sent(cluster: Cluster, monkeypatch:
     assert len(list(run(cluster, tasks.add, np.zeros(4), 4, warn=told.append))) == 4
 
 
-def test_a_killed_worker_loses_nothing(cluster: Cluster) -> None:
+def test_a_killed_worker_loses_nothing(cluster):
     found = {}
     for task, answer in run(cluster, tasks.nap, np.zeros(1000), 60):
         found[task] = answer
@@ -235,13 +232,13 @@ def test_a_killed_worker_loses_nothing(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-def test_a_scheduler_without_workers_says_how_to_start_one(own: Cluster) -> None:
+def test_a_scheduler_without_workers_says_how_to_start_one(own):
     with pytest.raises(WorkbenchError, match=f"the scheduler has no worker.*dask worker {own.address} --nthreads 1"):
         next(run(own, tasks.add, np.zeros(4), 4))
 
 
 @pytest.mark.slow
-def test_a_worker_with_other_versions_is_named(own: Cluster, tmp_path: Path) -> None:
+def test_a_worker_with_other_versions_is_named(own, tmp_path):
     old = tmp_path / "old.py"
     old.write_text("import workbench\nworkbench.__version__ = '0.0.1'\n")
     own.add(1)
@@ -251,7 +248,7 @@ def test_a_worker_with_other_versions_is_named(own: Cluster, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_worker_that_joins_with_other_versions_ends_the_run(own: Cluster, tmp_path: Path) -> None:
+def test_a_worker_that_joins_with_other_versions_ends_the_run(own, tmp_path):
     old = tmp_path / "old.py"
     old.write_text("import workbench\nworkbench.__version__ = '0.0.1'\n")
     own.add(1)
@@ -263,7 +260,7 @@ def test_a_worker_that_joins_with_other_versions_ends_the_run(own: Cluster, tmp_
 
 
 @pytest.mark.slow
-def test_a_worker_that_joins_takes_part(own: Cluster) -> None:
+def test_a_worker_that_joins_takes_part(own):
     own.add(1)
     results = run(own, tasks.process_and_threads, np.zeros(4), 100_000)
     first, _ = next(results)[1]
@@ -274,7 +271,7 @@ def test_a_worker_that_joins_takes_part(own: Cluster) -> None:
 
 
 @pytest.mark.slow
-def test_a_task_that_kills_two_workers_is_named(own: Cluster, capfd) -> None:
+def test_a_task_that_kills_two_workers_is_named(own, capfd):
     own.add(3)
     with pytest.raises(WorkbenchError, match=r"worker processes keep dying \(at .*task 2\b.*run again"):
         list(run(own, tasks.die, None, 4))
@@ -282,7 +279,7 @@ def test_a_task_that_kills_two_workers_is_named(own: Cluster, capfd) -> None:
 
 
 @pytest.mark.slow
-def test_the_table_is_sent_again_when_every_worker_has_died(own: Cluster) -> None:
+def test_the_table_is_sent_again_when_every_worker_has_died(own):
     own.add(1)
     found = {}
     for task, answer in run(own, tasks.nap, np.zeros(1000), 40):
@@ -295,7 +292,7 @@ def test_the_table_is_sent_again_when_every_worker_has_died(own: Cluster) -> Non
 
 
 @pytest.mark.slow
-def test_without_any_worker_left_the_run_ends(own: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_worker_left_the_run_ends(own, monkeypatch):
     monkeypatch.setattr(dask_run, "PATIENCE", 1.0)
     own.add(1)
     results = run(own, tasks.nap, np.zeros(1000), 10_000)
@@ -307,7 +304,7 @@ def test_without_any_worker_left_the_run_ends(own: Cluster, monkeypatch: pytest.
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [0.0, 0.1, 0.2, 0.4, 0.8])
-def test_a_table_that_is_being_sent_when_the_run_is_cancelled_does_not_stay(own: Cluster, after: float) -> None:
+def test_a_table_that_is_being_sent_when_the_run_is_cancelled_does_not_stay(own, after):
     own.add(2)
     before = own.log().count("Run out-of-band function 'versions'")
     cancel = CancelToken()
@@ -326,7 +323,7 @@ def test_a_table_that_is_being_sent_when_the_run_is_cancelled_does_not_stay(own:
 
 
 @pytest.mark.slow
-def test_a_lost_scheduler_ends_the_run(own: Cluster, capfd) -> None:
+def test_a_lost_scheduler_ends_the_run(own, capfd):
     own.add(1)
     results = run(own, tasks.nap, np.zeros(1000), 10_000)
     next(results)
@@ -337,7 +334,7 @@ def test_a_lost_scheduler_ends_the_run(own: Cluster, capfd) -> None:
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_has_stopped_answering_does_not_hold_up_a_cancel(own: Cluster) -> None:
+def test_a_scheduler_that_has_stopped_answering_does_not_hold_up_a_cancel(own):
     own.add(1)
     cancel = CancelToken()
     results = run(own, tasks.nap, np.zeros(1000), 10_000, cancel=cancel)
@@ -355,7 +352,7 @@ def test_a_scheduler_that_has_stopped_answering_does_not_hold_up_a_cancel(own: C
 
 
 @pytest.mark.slow
-def test_a_server_that_is_no_scheduler_is_named(capfd) -> None:
+def test_a_server_that_is_no_scheduler_is_named(capfd):
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer() -> None:
@@ -373,7 +370,7 @@ def test_a_server_that_is_no_scheduler_is_named(capfd) -> None:
 
 
 @pytest.mark.slow
-def test_tls_with_dasks_own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_with_dasks_own_configuration(tmp_path, monkeypatch):
     import dask
     from distributed.security import Security
 

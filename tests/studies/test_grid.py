@@ -23,9 +23,8 @@ from workbench.deep.features import Features
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.studies.grid import sweep
+from workbench.studies.grid.files import TEMPLATE, GridSpec, header, load_spec, read_runs
 from workbench.studies.grid.lines import sweep_lines
-from workbench.studies.grid.runs_file import header, read_runs
-from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
 from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 

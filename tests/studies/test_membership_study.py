@@ -1,7 +1,5 @@
 """A way of training is attacked on one half of the rows: what remembers is found, and ε bounds what is found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +39,7 @@ def attacked(model: str, regime: str, of: StudyData, epsilon: float = 1.0) -> Ou
     return of_study(plan, Regime.parse(regime), epsilon, of).attacked()
 
 
-def test_a_forest_without_privacy_is_found_and_a_private_one_stays_below_its_epsilon() -> None:
+def test_a_forest_without_privacy_is_found_and_a_private_one_stays_below_its_epsilon():
     rows = data()
     open_, private = attacked("random-forest", "none", rows), attacked("random-forest", "private", rows)
     assert open_.figures["auc_low"] > 0.55
@@ -53,25 +51,25 @@ def test_a_forest_without_privacy_is_found_and_a_private_one_stays_below_its_eps
 
 
 @pytest.mark.parametrize(("regime", "replaced"), [("sanitized:staircase", 1.0), ("synthetic:marginals", 2.0)])
-def test_what_is_allowed_follows_from_how_each_row_is_used(regime: str, replaced: float) -> None:
+def test_what_is_allowed_follows_from_how_each_row_is_used(regime, replaced):
     """Where each row is randomised by itself, another one in its place costs ε; where rows are counted, 2ε."""
     found = attacked("naive-bayes", regime, data())
     assert found.figures["allowed_figures"]["auc"] == pytest.approx(Allowed.by(replaced, 0.0).auc)
     assert found.figures["epsilon_lower"] <= 1.0
 
 
-def test_an_epsilon_of_each_prediction_bounds_nothing_of_many() -> None:
+def test_an_epsilon_of_each_prediction_bounds_nothing_of_many():
     found = attacked("median-forest", "private", data(60, numbers=True))
     assert found.allowed is None
     assert "each prediction" in found.why_not
 
 
-def test_too_few_rows_are_refused() -> None:
+def test_too_few_rows_are_refused():
     with pytest.raises(InputError, match="39 rows"):
         attacked("naive-bayes", "none", data(39))
 
 
-def test_a_line_is_attacked_on_several_halves_and_its_interval_is_that_of_their_mean() -> None:
+def test_a_line_is_attacked_on_several_halves_and_its_interval_is_that_of_their_mean():
     of, plan, regime = data(120), CurvePlan(model="naive-bayes", regimes=("private",)), Regime.parse("private")
     seen: list[Event] = []
     found = repeated(lambda seed: of_study(plan, regime, 1.0, of, seed), seen.append)

@@ -1,7 +1,5 @@
 """Scores of released rows: by hand, against scipy and scikit-learn, and what each of them can see."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json
@@ -51,7 +49,7 @@ def value(found: Quality, name: str) -> Found:
     return next(one for score, one in found.found if score.name == name)
 
 
-def test_the_shape_of_numbers_is_the_kolmogorov_smirnov_statistic_without_missing_ones() -> None:
+def test_the_shape_of_numbers_is_the_kolmogorov_smirnov_statistic_without_missing_ones():
     assert of_column(numbers([1, 2, 3, 4]), numbers([1, 2, 3, 9, 9, 9, 9, 9])) == pytest.approx(1 - 5 / 8)
     drawn = np.random.default_rng(1)
     x, y = drawn.normal(size=300).round(1), drawn.normal(0.4, 2, 200).round(1)
@@ -60,11 +58,11 @@ def test_the_shape_of_numbers_is_the_kolmogorov_smirnov_statistic_without_missin
     assert math.isnan(of_column(numbers([math.nan]), numbers(y)))
 
 
-def test_the_shape_of_names_is_their_total_variation() -> None:
+def test_the_shape_of_names_is_their_total_variation():
     assert of_column(names([0, 0, 1, -1]), names([0, 1, 1, 2])) == pytest.approx(1 - (5 / 12 + 1 / 6 + 1 / 4) / 2)
 
 
-def test_a_pair_of_numbers_is_scored_by_both_correlations() -> None:
+def test_a_pair_of_numbers_is_scored_by_both_correlations():
     x = np.arange(50.0)
     up, down = (numbers(x), numbers(2 * x + 1)), (numbers(x), numbers(-x))
     assert pair_of(up, up).score == pytest.approx(1)
@@ -73,7 +71,7 @@ def test_a_pair_of_numbers_is_scored_by_both_correlations() -> None:
     assert math.isnan(pair_of(up, (numbers(x), numbers(0 * x))).score)
 
 
-def test_a_pair_of_names_is_scored_by_its_table_and_counts_by_its_association() -> None:
+def test_a_pair_of_names_is_scored_by_its_table_and_counts_by_its_association():
     a, b = names([0, 0, 1, 1, 1, 0]), names([0, 0, 1, 1, 0, -1])
     c, d = names([0, 1, 1, 1, 0, 0]), names([0, 1, 1, 0, 0, -1])
     # (0,0) (0,–) (1,0) (1,1): 2, 1, 1, 2 of 6 and 2, 1, 1, 2 of 6: rows moved about give the same table.
@@ -84,12 +82,12 @@ def test_a_pair_of_names_is_scored_by_its_table_and_counts_by_its_association() 
     assert pair_of((a, b), (c, d)).strength == pytest.approx(peer_association(counts.astype(int), method="cramer"))
 
 
-def test_numbers_beside_names_are_cut_on_the_range_of_each_table() -> None:
+def test_numbers_beside_names_are_cut_on_the_range_of_each_table():
     x, n = np.arange(100.0), np.arange(100) // 50
     assert pair_of((numbers(x), names(n)), (numbers(x + 1000), names(n))).score == pytest.approx(1)
 
 
-def test_propensities_are_those_of_a_logistic_regression() -> None:
+def test_propensities_are_those_of_a_logistic_regression():
     drawn = np.random.default_rng(3)
     one = rows(numbers(drawn.normal(size=400)), names(drawn.integers(0, 3, 400)))
     other = rows(numbers(drawn.normal(0.5, 1, 200)), names(drawn.integers(0, 3, 200)))
@@ -106,7 +104,7 @@ def test_propensities_are_those_of_a_logistic_regression() -> None:
     assert found.expected == pytest.approx(5 * (1 - c) ** 2 * c / 600)
 
 
-def test_rows_of_one_population_have_the_ratio_that_chance_gives_and_others_a_larger_one() -> None:
+def test_rows_of_one_population_have_the_ratio_that_chance_gives_and_others_a_larger_one():
     drawn, ratios = np.random.default_rng(4), []
     for _ in range(200):
         sides = [rows(numbers(drawn.normal(size=n)), names(drawn.integers(0, 4, n))) for n in (600, 300)]
@@ -118,20 +116,20 @@ def test_rows_of_one_population_have_the_ratio_that_chance_gives_and_others_a_la
     assert separated(sides[0], shifted).ratio > 20
 
 
-def test_rows_that_are_told_for_sure_have_the_largest_pmse() -> None:
+def test_rows_that_are_told_for_sure_have_the_largest_pmse():
     found = separated(rows(names([0] * 50 + [1] * 50)), rows(names([2] * 60 + [3] * 40)))
     assert found.pmse == pytest.approx(found.most, rel=1e-3)
     assert found.most == pytest.approx(1 / 4)
 
 
-def test_cells_of_a_column_follow_from_the_first_table_and_a_missing_value_is_one() -> None:
+def test_cells_of_a_column_follow_from_the_first_table_and_a_missing_value_is_one():
     a, b, size = cut(numbers([1, 2, 3, 4, math.nan]), numbers([0, 9, math.nan]), 4)
     assert (a.tolist(), b.tolist(), size) == ([0, 1, 2, 2, 3], [0, 2, 3], 4)
     a, b, size = cut(names([0, 0, 1, 2]), names([1, 3, -1]), 3)
     assert (a.tolist(), b.tolist(), size) == ([0, 0, 1, 2], [1, 3, 4], 5)
 
 
-def test_three_way_tables_see_what_pairs_cannot() -> None:
+def test_three_way_tables_see_what_pairs_cannot():
     drawn = np.random.default_rng(5)
     a, b = drawn.integers(0, 2, (2, 4000))
     real = table(a=list(map(str, a)), b=list(map(str, b)), c=list(map(str, a ^ b)))
@@ -144,7 +142,7 @@ def test_three_way_tables_see_what_pairs_cannot() -> None:
 
 
 @pytest.fixture(scope="module")
-def survey() -> Table:
+def survey():
     drawn = np.random.default_rng(6)
     n = 900
     age = drawn.integers(18, 90, n)
@@ -158,7 +156,7 @@ def survey() -> Table:
     )
 
 
-def test_a_copy_is_better_than_other_rows_and_drawn_columns_are_worse(survey: Table) -> None:
+def test_a_copy_is_better_than_other_rows_and_drawn_columns_are_worse(survey):
     request = QualityRequest(target="work")
     copy = quality(survey, survey, request=request)
     assert [score.name for score, _ in copy.found] == [score.name for score in study.SCORES]
@@ -176,7 +174,7 @@ def test_a_copy_is_better_than_other_rows_and_drawn_columns_are_worse(survey: Ta
     assert found.to_plain()["scores"]["pmse"]["ratio"] > 10
 
 
-def test_a_control_set_is_what_scores_stand_beside(survey: Table) -> None:
+def test_a_control_set_is_what_scores_stand_beside(survey):
     seen, other = (dataclasses.replace(survey, frame=survey.frame.slice(k * 450, 450)) for k in (0, 1))
     found = quality(seen, seen, other, request=QualityRequest(target="pay"))
     assert found.compared.held_out
@@ -191,7 +189,7 @@ def test_a_control_set_is_what_scores_stand_beside(survey: Table) -> None:
         assert value(beside, name).reached == value(held_out, name).value
 
 
-def test_generalised_numbers_are_compared_as_names(survey: Table) -> None:
+def test_generalised_numbers_are_compared_as_names(survey):
     broad = Table(survey.frame.with_columns(age=pl.lit("[18, 90)")), "broad")
     found = quality(survey, broad)
     metrics = {d.columns[0]: (d.metric, d.score) for d in found.details("column_shapes")}
@@ -201,7 +199,7 @@ def test_generalised_numbers_are_compared_as_names(survey: Table) -> None:
     assert tables[frozenset(("age", "pay"))] == pytest.approx(0, abs=1e-9)
 
 
-def test_a_plan_says_what_columns_are() -> None:
+def test_a_plan_says_what_columns_are():
     cells: dict[str, list[str | None]] = {
         "code": ["1", "2", "3", "2"] * 5,
         "sure": ["Yes", "no", "TRUE", "0"] * 5,
@@ -218,7 +216,7 @@ def test_a_plan_says_what_columns_are() -> None:
     assert value(found, "column_shapes").value == pytest.approx(1)
 
 
-def test_tables_that_cannot_be_compared_are_refused(survey: Table) -> None:
+def test_tables_that_cannot_be_compared_are_refused(survey):
     with pytest.raises(InputError, match="no column in common"):
         quality(survey, table(other=["1"] * 9))
     with pytest.raises(InputError, match="both tables share"):
@@ -227,7 +225,7 @@ def test_tables_that_cannot_be_compared_are_refused(survey: Table) -> None:
         quality(survey, Table(survey.frame.head(3), "few"))
 
 
-def test_a_score_is_one_line_of_the_list(monkeypatch: pytest.MonkeyPatch, survey: Table) -> None:
+def test_a_score_is_one_line_of_the_list(monkeypatch, survey):
     toy = Score(name="toy", title="Toy", help="a toy", found=lambda compared, cancel: Found(0.5, 0.5, 1.0))
     monkeypatch.setattr(study, "SCORES", (toy,))
     plain = quality(survey, survey).to_plain()
@@ -235,14 +233,14 @@ def test_a_score_is_one_line_of_the_list(monkeypatch: pytest.MonkeyPatch, survey
     assert plain["overall"] is None
 
 
-def test_it_can_be_cancelled(survey: Table) -> None:
+def test_it_can_be_cancelled(survey):
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
         quality(survey, survey, cancel=token)
 
 
-def test_odd_tables_have_figures_or_none_and_no_warning() -> None:
+def test_odd_tables_have_figures_or_none_and_no_warning():
     drawn = np.random.default_rng(8)
 
     def column(rows: int) -> list[str | None]:

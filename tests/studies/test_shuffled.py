@@ -1,7 +1,5 @@
 """Central, shuffled and local reports at one ε: errors beside closed forms, and what leaks beside brute force."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -36,7 +34,7 @@ def enumerated(epsilon: float, rows: int, values: int, delta: float) -> float:
 
 
 @pytest.mark.parametrize(("epsilon", "rows", "values"), [(1.0, 5, 3), (2.0, 4, 4), (3.0, 6, 3)])
-def test_the_attack_is_the_sum_over_all_collections(epsilon: float, rows: int, values: int) -> None:
+def test_the_attack_is_the_sum_over_all_collections(epsilon, rows, values):
     for delta in (1e-3, 0.05):
         found = attack(epsilon, rows, delta, values)
         assert found == pytest.approx(enumerated(epsilon, rows, values, delta), abs=2e-3)
@@ -45,19 +43,19 @@ def test_the_attack_is_the_sum_over_all_collections(epsilon: float, rows: int, v
 @pytest.mark.parametrize(
     ("epsilon", "rows", "values"), [(0.5, 300, 3), (2.0, 1000, 8), (3.0, 1000, 3), (4.0, 10**6, 20)]
 )
-def test_no_attack_is_beyond_the_bound(epsilon: float, rows: int, values: int) -> None:
+def test_no_attack_is_beyond_the_bound(epsilon, rows, values):
     for delta in (1e-8, 1e-4, 1e-2):
         assert attack(epsilon, rows, delta, values) <= shuffled(epsilon, rows, delta).epsilon
 
 
-def test_what_is_measured_is_below_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_measured_is_below_what_is_computed(monkeypatch):
     monkeypatch.setattr(study, "COLLECTIONS", 200_000)
     found = measure(3.0, 500, 1e-4, 3, seed=1)
     assert 0.2 < found.epsilon < attack(3.0, 500, 1e-4, 3)
     assert found.confidence == 1 - 1e-6
 
 
-def test_errors_are_those_of_the_closed_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_those_of_the_closed_forms(monkeypatch):
     monkeypatch.setattr(study, "COLLECTIONS", 1000)
     rows, delta = 4000, 1e-6
     found = compare_trust(2.0, rows, delta, Simulation(values=4, repeats=3000))
@@ -75,14 +73,14 @@ def test_errors_are_those_of_the_closed_forms(monkeypatch: pytest.MonkeyPatch) -
     assert found.shares["central"][0] < found.shares["shuffled"][0] < found.shares["local"][0]
 
 
-def test_many_values_are_reported_by_unary_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_values_are_reported_by_unary_encoding(monkeypatch):
     monkeypatch.setattr(study, "COLLECTIONS", 1000)
     found = compare_trust(1.0, 10_000, 1e-6, Simulation(values=200, repeats=300))
     rare = 2 * math.exp(0.5) / math.expm1(1) / math.sqrt(10_000)
     assert found.shares["shuffled"][0] == pytest.approx(rare * math.sqrt(2 / math.pi), rel=0.05)
 
 
-def test_the_local_epsilon_of_a_central_one_is_the_largest_that_fits() -> None:
+def test_the_local_epsilon_of_a_central_one_is_the_largest_that_fits():
     for epsilon in (0.05, 0.5, 2.0):
         local = local_epsilon(epsilon, 10_000, 1e-6)
         assert shuffled(local, 10_000, 1e-6).epsilon <= epsilon
@@ -90,7 +88,7 @@ def test_the_local_epsilon_of_a_central_one_is_the_largest_that_fits() -> None:
     assert local_epsilon(1.0, 2, 1e-6) >= 1.0
 
 
-def test_sentences_name_the_bound_and_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_name_the_bound_and_what_was_reached(monkeypatch):
     monkeypatch.setattr(study, "COLLECTIONS", 1000)
     found = compare_trust(2.0, 1000, 1e-6, Simulation(repeats=10))
     assert "times smaller" in found.sentences[0]
@@ -99,7 +97,7 @@ def test_sentences_name_the_bound_and_what_was_reached(monkeypatch: pytest.Monke
     assert again.to_plain() == found.to_plain()
 
 
-def test_one_report_and_a_cancelled_run_are_refused() -> None:
+def test_one_report_and_a_cancelled_run_are_refused():
     with pytest.raises(ParameterError, match="fewer than two"):
         compare_trust(1.0, 1, 1e-6)
     token = CancelToken()

@@ -1,7 +1,5 @@
 """Solve for ε: the answer meets the wishes, is near the least that brute force finds, and says what is impossible."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -150,7 +148,7 @@ def brute_force(rows: int, wanted: list[tuple[Figure, float]], delta: Decimal, s
     ("first", "last", "most"),
     [(0, 20, 2), *(pytest.param(at, at + 20, 3, marks=pytest.mark.slow) for at in range(20, 200, 20))],
 )
-def test_the_least_epsilon_of_statistics_is_that_of_brute_force(first: int, last: int, most: int) -> None:
+def test_the_least_epsilon_of_statistics_is_that_of_brute_force(first, last, most):
     for number in range(first, last):
         rows, texts, wanted = random_wishes(np.random.default_rng([7, number]), most)
         delta = Decimal("1e-9") if number % 4 == 3 else Decimal(0)
@@ -185,7 +183,7 @@ ROW_COLUMNS = (
     ("first", "last", "steps"),
     [(0, 3, 25), *(pytest.param(at, at + 15, 321, marks=pytest.mark.slow) for at in (3, 18))],
 )
-def test_the_least_epsilon_of_noisy_rows_is_that_of_brute_force(first: int, last: int, steps: int) -> None:
+def test_the_least_epsilon_of_noisy_rows_is_that_of_brute_force(first, last, steps):
     """Each column's errors at a fine grid of shares, and of two columns every pair of shares."""
     plan = Plan(epsilon=1.0, columns=ROW_COLUMNS)
     grid = np.geomspace(0.01, 51, steps)
@@ -232,7 +230,7 @@ def met(half: float | None, margin: float) -> bool:
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_the_least_epsilon_of_synthetic_rows_is_that_of_brute_force(number: int) -> None:
+def test_the_least_epsilon_of_synthetic_rows_is_that_of_brute_force(number):
     draw = np.random.default_rng([13, number])
     target = replace(PLAN.column("sick"), role="target")
     plan = replace(PLAN, columns=(*PLAN.columns[:-1], target if number % 2 else PLAN.columns[-1]))
@@ -260,7 +258,7 @@ def test_the_least_epsilon_of_synthetic_rows_is_that_of_brute_force(number: int)
 # -- what it says ------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_meets_its_wishes_and_its_split_is_the_whole() -> None:
+def test_an_answer_meets_its_wishes_and_its_split_is_the_whole():
     wishes = ["mean(age)<=2", "share(sex=f) ± 3 %", "mean(kids by sex) ± .2", "median(age) ± 3"]
     found = answer(5000, wishes)
     assert found.way == STATISTICS
@@ -270,14 +268,14 @@ def test_an_answer_meets_its_wishes_and_its_split_is_the_whole() -> None:
     assert not found.impossible
 
 
-def test_figures_of_one_query_are_paid_for_once() -> None:
+def test_figures_of_one_query_are_paid_for_once():
     alone = [answer(5000, [wish]).epsilon for wish in ("mean(age) ± 1", "sum(age) ± 5000")]
     found = answer(5000, ["mean(age) ± 1", "sum(age) ± 5000"])
     assert set(found.split) == {"mean(age), sum(age)"}
     assert float(found.epsilon or 0) == pytest.approx(float(max(e or 0 for e in alone)), rel=0.002)
 
 
-def test_what_no_epsilon_gives_is_impossible_with_its_reason() -> None:
+def test_what_no_epsilon_gives_is_impossible_with_its_reason():
     coarse = Plan(epsilon=1.0, columns=(replace(PLAN.column("age"), upper=90, cells=10), PLAN.column("sex")))
     for way in (ROWS, SYNTHETIC):
         (one,) = answer(10**6, ["mean(age) ± .4"], way, coarse).impossible
@@ -293,7 +291,7 @@ def test_what_no_epsilon_gives_is_impossible_with_its_reason() -> None:
     assert "up to 50" in one.reason
 
 
-def test_a_cap_names_what_alone_needs_more() -> None:
+def test_a_cap_names_what_alone_needs_more():
     wishes = ["mean(age) ± 2", "share(sex=f) ± 3 %"]
     needs = {wish: float(answer(1000, [wish]).epsilon or 0) for wish in wishes}
     least, most = sorted(needs.values())
@@ -309,7 +307,7 @@ def test_a_cap_names_what_alone_needs_more() -> None:
     assert not answer(1000, wishes, epsilon_max=1.01 * (least + most)).impossible
 
 
-def test_an_epsilon_is_spent_such_that_all_errors_are_the_same_part_of_their_margins() -> None:
+def test_an_epsilon_is_spent_such_that_all_errors_are_the_same_part_of_their_margins():
     wishes = ["mean(age) ± 2, weight 4", "share(sex=f) ± 3 %", "mean(age by sex) ± 5"]
     few = Plan(epsilon=1.0, columns=ROW_COLUMNS)
     for plan, way_wishes, way in ((PLAN, wishes, STATISTICS), (few, [wishes[1], "mean(kids) ± 1, weight 2"], ROWS)):
@@ -324,7 +322,7 @@ def test_an_epsilon_is_spent_such_that_all_errors_are_the_same_part_of_their_mar
     assert {one.want for one in small.impossible} == {Wish.parse(w).text for w in wishes}
 
 
-def test_equal_errors_need_no_margins() -> None:
+def test_equal_errors_need_no_margins():
     found = answer(5000, ["mean(age)", "share(sex=f)", "mean(kids), weight 2"], epsilon=1.0, equal=True)
     parts = [found.errors["mean(age)"] / 120, found.errors["mean(kids)"] / 8 * 2]
     assert max(parts) / min(parts) < 1.01
@@ -333,7 +331,7 @@ def test_equal_errors_need_no_margins() -> None:
         answer(5000, ["mean(age)"], equal=True)
 
 
-def test_with_a_delta_shares_of_rho_add_up() -> None:
+def test_with_a_delta_shares_of_rho_add_up():
     wishes = [f"mean({name}) ± {RANGE[name] / 100}" for name in ("age", "pay", "kids")]
     found = answer(5000, wishes, delta=1e-6)
     assert found.epsilon is not None
@@ -343,7 +341,7 @@ def test_with_a_delta_shares_of_rho_add_up() -> None:
         answer(5000, wishes, ROWS, delta=1e-6)
 
 
-def test_where_statistics_have_no_such_figure_the_cheaper_of_the_others_is_taken() -> None:
+def test_where_statistics_have_no_such_figure_the_cheaper_of_the_others_is_taken():
     plan = Plan(epsilon=1.0, columns=ROW_COLUMNS)
     each = [answer(20_000, ["correlation(pay, kids) ± .3"], way, plan).epsilon for way in (SYNTHETIC, ROWS)]
     found = answer(20_000, ["correlation(pay, kids) ± .3"], None, plan)
@@ -351,14 +349,14 @@ def test_where_statistics_have_no_such_figure_the_cheaper_of_the_others_is_taken
     assert found.epsilon == min(e for e in each if e is not None)
 
 
-def test_rows_that_nothing_is_wished_of_are_left_out_of_the_plan() -> None:
+def test_rows_that_nothing_is_wished_of_are_left_out_of_the_plan():
     found = answer(20_000, ["mean(kids) ± .2", "share(sex=f) ± 3 %"], ROWS)
     assert found.plan is not None
     assert set(found.left_out) == {"age", "pay", "city", "sick"}
     assert {c.name: c.epsilon for c in found.plan.protected} == {k: float(v) for k, v in found.split.items()}
 
 
-def test_decide_marks_what_is_solved_as_near_enough() -> None:
+def test_decide_marks_what_is_solved_as_near_enough():
     wish = Wish.parse("mean(kids) ± .2")
     for way in WAYS:
         found = solve(Plan(epsilon=1.0, columns=ROW_COLUMNS), 20_000, [wish], way)
@@ -381,12 +379,12 @@ def test_decide_marks_what_is_solved_as_near_enough() -> None:
         (["mean(age by secs) ± 2"], "no column 'secs'"),
     ],
 )
-def test_what_cannot_be_wished_for_is_refused(wishes: list[str], part: str) -> None:
+def test_what_cannot_be_wished_for_is_refused(wishes, part):
     with pytest.raises(ParameterError, match=part):
         solve(PLAN, 2000, [Wish.parse(wish) for wish in wishes])
 
 
-def test_a_cancelled_search_ends() -> None:
+def test_a_cancelled_search_ends():
     cancel = CancelToken()
     cancel.cancel()
     for way in WAYS:
@@ -401,7 +399,7 @@ def test_a_cancelled_search_ends() -> None:
     wider=st.floats(1.05, 10),
     figure=st.sampled_from(["mean(age)", "sum(age)", "count(sex=f)", "mean(age by sex)", "mean(pay)"]),
 )
-def test_a_wider_margin_or_more_rows_never_need_more(rows: int, within: float, wider: float, figure: str) -> None:
+def test_a_wider_margin_or_more_rows_never_need_more(rows, within, wider, figure):
     def needs(rows: int, within: float) -> float:
         found = answer(rows, [f"{figure} <= {within:.6g}"], STATISTICS)
         return math.inf if found.epsilon is None else float(found.epsilon)
@@ -414,7 +412,7 @@ def test_a_wider_margin_or_more_rows_never_need_more(rows: int, within: float, w
 
 @settings(deadline=None, max_examples=6)
 @given(first=st.floats(0.1, 10), second=st.floats(2, 10))
-def test_one_more_wish_never_needs_less(first: float, second: float) -> None:
+def test_one_more_wish_never_needs_less(first, second):
     one = answer(3000, [f"mean(age) <= {first:.4g}"]).epsilon
     both = answer(3000, [f"mean(age) <= {first:.4g}", f"median(age) <= {second:.4g}"]).epsilon
     assert one is not None

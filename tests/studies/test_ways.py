@@ -1,7 +1,5 @@
 """The four ways to release, foreseen without a row: what they promise is kept, and what is advised follows from it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +54,7 @@ def plan(epsilon: float, *columns: Column) -> Plan:
     return Plan(epsilon=epsilon, columns=columns or COLUMNS)
 
 
-def test_each_way_is_asked_the_same_questions() -> None:
+def test_each_way_is_asked_the_same_questions():
     ways = compare_ways(plan(1.0), 5000)
     assert [way.name for way in ways.ways] == list(NAMES)
     assert [q.words for q in ways.questions] == [
@@ -72,14 +70,14 @@ def test_each_way_is_asked_the_same_questions() -> None:
 @pytest.mark.parametrize(
     ("epsilon", "rows", "advised"), [(1.0, 5000, SYNTHETIC), (200.0, 5000, ROWS), (0.02, 30, MODEL)]
 )
-def test_what_is_advised_depends_on_epsilon_and_rows(epsilon: float, rows: int, advised: str) -> None:
+def test_what_is_advised_depends_on_epsilon_and_rows(epsilon, rows, advised):
     ways = compare_ways(plan(epsilon), rows)
     assert ways.advised == advised
     assert ": release " not in ways.reason, "a way may be chosen already"
     assert f"ε = {epsilon:g}" in ways.reason
 
 
-def test_a_larger_epsilon_or_more_rows_never_answer_worse() -> None:
+def test_a_larger_epsilon_or_more_rows_never_answer_worse():
     made = [compare_ways(plan(e), n) for e, n in ((0.3, 1000), (1.0, 1000), (1.0, 9000), (5.0, 9000))]
     for way in (ROWS, SYNTHETIC, STATISTICS):
         series = [ways.way(way) for ways in made]
@@ -89,7 +87,7 @@ def test_a_larger_epsilon_or_more_rows_never_answer_worse() -> None:
             assert known == sorted(known, reverse=True), (way, at)
 
 
-def test_without_a_target_no_model_is_advised_and_without_numbers_no_mean_is_asked() -> None:
+def test_without_a_target_no_model_is_advised_and_without_numbers_no_mean_is_asked():
     ways = compare_ways(plan(1.0, COLUMNS[2]), 100)
     assert [q.asked for q in ways.questions] == ["share"]
     assert "target" in ways.way(MODEL).problem
@@ -98,7 +96,7 @@ def test_without_a_target_no_model_is_advised_and_without_numbers_no_mean_is_ask
 
 @pytest.mark.parametrize("target", [True, False])
 @pytest.mark.parametrize(("epsilon", "rows"), [(0.5, 60), (0.5, 400), (1.0, 5000)])
-def test_the_forecast_the_study_and_the_release_have_the_same_cuts(epsilon: float, rows: int, target: bool) -> None:
+def test_the_forecast_the_study_and_the_release_have_the_same_cuts(epsilon, rows, target):
     columns = COLUMNS if target else (*COLUMNS[:3], Column(name="sick", kind="category", domain=("no", "yes")))
     made = plan(epsilon, *columns)
     method, released = synthesis_setting(made, made.row_epsilon(), rows, SynthesisParameters())
@@ -111,13 +109,13 @@ def test_the_forecast_the_study_and_the_release_have_the_same_cuts(epsilon: floa
     assert foreseen.target == released.target == (3 if target else None)
 
 
-def test_few_rows_have_few_cuts_in_the_forecast() -> None:
+def test_few_rows_have_few_cuts_in_the_forecast():
     few, many = (synthetic_setting(plan(0.5), "sick", rows)[1].columns[0].cuts for rows in (30, 100_000))
     assert (few, many) == (5, 64)
 
 
 @pytest.fixture(scope="module")
-def cells() -> np.ndarray:
+def cells():
     """Rows that are spread evenly, as the forecasts assume; the target depends on age, and pay on age."""
     made = np.random.default_rng(3)
     age = made.integers(0, 100, 4000)
@@ -135,7 +133,7 @@ def cells() -> np.ndarray:
 
 
 @pytest.mark.parametrize("target", [True, False])
-def test_synthetic_rows_keep_what_was_foreseen(cells: np.ndarray, target: bool) -> None:
+def test_synthetic_rows_keep_what_was_foreseen(cells, target):
     """Of 2 × 8 errors at 95 % each, binomial: more than 8 outside would be chance in 1 of 10^6."""
     columns = COLUMNS if target else (*COLUMNS[:3], Column(name="sick", kind="category", domain=("no", "yes")))
     ways = compare_ways(plan(1.0, *columns), len(cells))
@@ -153,7 +151,7 @@ def test_synthetic_rows_keep_what_was_foreseen(cells: np.ndarray, target: bool) 
     assert outside <= 8
 
 
-def test_the_correlation_with_a_target_is_foreseen(cells: np.ndarray) -> None:
+def test_the_correlation_with_a_target_is_foreseen(cells):
     """8 errors at 95 % each: more than 5 outside would be chance in 1 of 10^6."""
     columns = (COLUMNS[0], COLUMNS[2], Column(name="pay", kind="real", lower=0, upper=1000, role="target"))
     ways = compare_ways(plan(1.0, *columns), len(cells))
@@ -169,7 +167,7 @@ def test_the_correlation_with_a_target_is_foreseen(cells: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("cuts", [16, 32])
-def test_the_foreseen_error_of_a_correlation_falls_with_epsilon(cuts: int) -> None:
+def test_the_foreseen_error_of_a_correlation_falls_with_epsilon(cuts):
     facts = [Column(name=name, kind="integer", lower=0, upper=1000).facts() for name in ("one", "other")]
     columns = coarse_columns(facts, cuts)
     halves = [Trial(columns, share, 20_000).half_length("correlation", CancelToken()) for share in (0.25, 0.5, 1, 2, 6)]
@@ -190,7 +188,7 @@ def _figures(cells: np.ndarray, columns: tuple[Column, ...], name: str) -> list[
     return [float(age.mean()), share, float(np.corrcoef(age, pay)[0, 1])]
 
 
-def test_statistics_keep_what_was_foreseen(cells: np.ndarray) -> None:
+def test_statistics_keep_what_was_foreseen(cells):
     """40 means at 95 % each: more than 14 outside would be chance in 1 of 10^6."""
     made = plan(1.0)
     ways = compare_ways(made, len(cells))
@@ -209,7 +207,7 @@ def test_statistics_keep_what_was_foreseen(cells: np.ndarray) -> None:
     assert outside <= 14
 
 
-def test_rounding_to_even_steps_of_whole_numbers_is_part_of_what_is_foreseen() -> None:
+def test_rounding_to_even_steps_of_whole_numbers_is_part_of_what_is_foreseen():
     """0, 10, 20 …: 5 to 14 become 10, on average half a unit too high; every step of 9 has its middle in it."""
     even = Column(name="age", kind="integer", lower=0, upper=90, cells=10)
     odd = Column(name="age", kind="integer", lower=0, upper=90, cells=11)
@@ -227,7 +225,7 @@ def test_rounding_to_even_steps_of_whole_numbers_is_part_of_what_is_foreseen() -
 
 
 @pytest.mark.parametrize("shape", [0, *(pytest.param(shape, marks=pytest.mark.slow) for shape in (1, 2))])
-def test_a_few_hundred_rows_are_foreseen_about_as_they_come_out(shape: int) -> None:
+def test_a_few_hundred_rows_are_foreseen_about_as_they_come_out(shape):
     """Of 3 × 6 errors at 95 %, over three shapes of age: more than 8 outside would be chance in 1 of 10^6."""
     draw = np.random.default_rng(5)
     made = plan(1.0)
@@ -256,7 +254,7 @@ def asked(epsilon: float, *wishes: str, asks: tuple[str, ...] = ("averages", "pa
     return replace(plan(epsilon), questions=Asked(asks=asks, wishes=wishes))
 
 
-def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first() -> None:
+def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first():
     found = compare_ways(asked(1.0, "mean(pay) ± 5", "share(city=Bonn) ± 2 %"), 5000, coarse=True, train=False)
     assert [q.words for q in found.questions] == [
         "the mean of pay",
@@ -275,7 +273,7 @@ def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first() -> Non
     assert "Pay" not in found.shortfalls(STATISTICS)[0]
 
 
-def test_coarse_marks_are_near_the_fine_ones() -> None:
+def test_coarse_marks_are_near_the_fine_ones():
     for rows, epsilon in ((400, 1.0), (5000, 0.5), (5000, 5.0)):
         made = asked(epsilon, asks=("averages", "pairs"))
         coarse, fine = (compare_ways(made, rows, coarse=rough, train=False) for rough in (True, False))
@@ -286,7 +284,7 @@ def test_coarse_marks_are_near_the_fine_ones() -> None:
                     assert 0.4 < rough.half_length / exact.half_length < 2.6, (way, rows, epsilon)
 
 
-def test_a_model_is_tried_on_made_up_rows_and_then_known_at_once() -> None:
+def test_a_model_is_tried_on_made_up_rows_and_then_known_at_once():
     made = asked(2.0, asks=("model",))
     fine = compare_ways(made, 3000)
     assert fine.way(MODEL).answers[0].mark == YES
@@ -296,7 +294,7 @@ def test_a_model_is_tried_on_made_up_rows_and_then_known_at_once() -> None:
     assert [way.answers[0] for way in again.ways] == [way.answers[0] for way in fine.ways]
 
 
-def test_the_least_epsilon_of_a_wish_holds_and_a_smaller_one_does_not() -> None:
+def test_the_least_epsilon_of_a_wish_holds_and_a_smaller_one_does_not():
     made = asked(1.0, "mean(age) ± 2", asks=("averages",))
     question = compare_ways(made, 4000, coarse=True, train=False).questions[0]
     for way in (ROWS, SYNTHETIC, STATISTICS):
@@ -310,7 +308,7 @@ def test_the_least_epsilon_of_a_wish_holds_and_a_smaller_one_does_not() -> None:
     assert least_epsilon(made, 4000, narrow, STATISTICS, CancelToken()) is None
 
 
-def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer() -> None:
+def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer():
     found = compare_ways(asked(0.05, "mean(age) ± 1"), 500, train=False)
     told = found.shortfalls(ROWS)
     assert told[0] == NOISE_IN_ROWS
@@ -324,7 +322,7 @@ def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer() -> None:
     assert near[0] < near[1]
 
 
-def test_figures_that_answer_the_questions_are_what_statistics_release() -> None:
+def test_figures_that_answer_the_questions_are_what_statistics_release():
     made = asked(1.0, asks=("averages", "figures"))
     told = {(one.statistic, one.column) for one in asked_request(made).figures}
     assert told == {
@@ -338,7 +336,7 @@ def test_figures_that_answer_the_questions_are_what_statistics_release() -> None
     assert asked_request(plan(1.0)) == usual_request(plan(1.0))
 
 
-def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells: np.ndarray) -> None:
+def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells):
     made = asked(20.0, asks=("averages", "pairs", "figures"))
     table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
     drawn = draw_ways(made, table, 1)
@@ -351,7 +349,7 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells: np.ndarr
     assert draw_ways(made, table, 2).seen[STATISTICS, mean] != drawn.seen[STATISTICS, mean]
 
 
-def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch):
     made, true = [], ways_synthetic._Run._made
     monkeypatch.setattr(ways_synthetic, "_KEPT", {})
     monkeypatch.setattr(ways_synthetic._Run, "_made", lambda run, cancel: made.append(run.key) or true(run, cancel))
@@ -374,14 +372,14 @@ def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypat
         trial(0, 100, 5.0).half_length("mean", stopped)
 
 
-def test_a_margin_is_written_as_a_person_writes_it() -> None:
+def test_a_margin_is_written_as_a_person_writes_it():
     read = [figure_text("mean", half) for half in (218.3, 43_210, 12, 0.234)]
     assert read == ["± 218", "± 43,200", "± 12", "± 0.234"]
     assert figure_text("share", 1.23) == "± 123 points"
 
 
 @pytest.mark.parametrize("asks", [("averages",), ("averages", "pairs")])
-def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(asks: tuple[str, ...]) -> None:
+def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(asks):
     made = replace(plan(1.0, *COLUMNS[:3]), questions=Asked(asks=asks))
     ways = compare_ways(made, 5000)
     synthetic, statistics = ways.way(SYNTHETIC).useful, ways.way(STATISTICS).useful
@@ -392,7 +390,7 @@ def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(as
 # -- Made-up rows of a preview follow from the plan alone -------------------------------------------------------------
 
 
-def test_made_up_rows_follow_from_the_plan_alone() -> None:
+def test_made_up_rows_follow_from_the_plan_alone():
     one = Column(name="age", kind="integer", lower=0, upper=90)
     kept = Column(name="town", kind="category", action="keep", domain=("Graz", "Linz"))
     rows, plan = made_up_columns(Plan(epsilon=1, columns=(one, kept)), 10**6)

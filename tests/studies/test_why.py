@@ -1,7 +1,5 @@
 """Why a private model costs: each step differs in one thing, and a change that helps is found."""
 
-from __future__ import annotations
-
 import dataclasses
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Small columns, rows and settings for the tests of synthesis."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -5,8 +5,6 @@ instead of the sum of all cells · shares of ε that do not fit into ε after ro
 dependent · joined rare cells that are counted too low.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -21,7 +19,7 @@ from transcripts import COUNTS, loss, recorded
 
 from workbench.data.schema import Attribute
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import MARGINALS, SYNTHESISERS, Synthesiser, fit, mst, row_sampler, synthesis
+from workbench.synth import MARGINALS, SYNTHESISERS, fit, mst, row_sampler, synthesis
 from workbench.synth.base import Questions, Tables, split
 from workbench.synth.columns import CoarseColumn, CodedRows, coarse_columns, coded
 
@@ -31,7 +29,7 @@ SIZES = (2, 3, 3)
 
 
 @pytest.fixture(autouse=True)
-def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_fits(monkeypatch):
     """Fits are post-processing of answers: a few rounds serve."""
     for place in (mst, synthesis):
         monkeypatch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 30}))
@@ -56,7 +54,7 @@ def read(told: dict[str, list[str | None]], domain: tuple[str, ...]) -> tuple[tu
 
 
 @METHODS
-def test_a_value_that_one_person_alone_has_is_told_by_no_question_and_never_drawn(method: Synthesiser) -> None:
+def test_a_value_that_one_person_alone_has_is_told_by_no_question_and_never_drawn(method):
     columns, rows = read(UNIQUE, ("v0", "v1", "v2"))
     setting = setting_of(columns, 20)
     for seed in range(5):
@@ -66,7 +64,7 @@ def test_a_value_that_one_person_alone_has_is_told_by_no_question_and_never_draw
 
 
 @METHODS
-def test_categories_that_are_read_from_the_rows_would_be_found(method: Synthesiser) -> None:
+def test_categories_that_are_read_from_the_rows_would_be_found(method):
     found = []
     for told in (UNIQUE, WITHOUT):
         columns, rows = read(told, tuple(sorted({v for v in told["c1"] if v is not None})))
@@ -87,9 +85,7 @@ def hostile_tables(count: int) -> Iterator[CodedRows]:
 
 @METHODS
 @pytest.mark.parametrize("person", [1, 2, 6])
-def test_the_rows_of_a_person_move_all_questions_together_by_no_more_than_their_number(
-    method: Synthesiser, person: int
-) -> None:
+def test_the_rows_of_a_person_move_all_questions_together_by_no_more_than_their_number(method, person):
     setting = setting_of(names_of(*SIZES), 12, str(EPSILON))
     for seed, rows in enumerate(hostile_tables(12)):
         for first in (0, 12 - person):
@@ -105,7 +101,7 @@ def test_the_rows_of_a_person_move_all_questions_together_by_no_more_than_their_
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_score_of_a_pair_is_the_sum_over_all_cells_and_not_the_largest_column_sum() -> None:
+def test_the_score_of_a_pair_is_the_sum_over_all_cells_and_not_the_largest_column_sum():
     """Of two pairs the one whose dependence is spread over many columns of its table has the larger score."""
     size, count = 8, 64
     spread = [[k % size, k % size, 0] for k in range(count)]
@@ -128,7 +124,7 @@ def _stacked(questions: Questions) -> Tables:
     return Tables((), ())
 
 
-def test_a_question_with_the_sensitivity_of_one_column_is_found() -> None:
+def test_a_question_with_the_sensitivity_of_one_column_is_found():
     planted = replace(MARGINALS, ask=_stacked, queries=lambda setting: split(setting.budget, [("both", COUNTS, 1.0)]))
     setting = setting_of(names_of(*SIZES), 12, str(EPSILON))
     rows = rows_of(dependent_rows(12, SIZES))
@@ -148,7 +144,7 @@ def test_a_question_with_the_sensitivity_of_one_column_is_found() -> None:
     columns=st.integers(2, 9),
 )
 @settings(max_examples=15)
-def test_what_is_spent_never_passes_epsilon_by_a_last_bit(method: Synthesiser, epsilon: str, columns: int) -> None:
+def test_what_is_spent_never_passes_epsilon_by_a_last_bit(method, epsilon, columns):
     """Shares sum to ε exactly, and the doubles that noise is drawn with sum to no more, in exact arithmetic."""
     setting = setting_of(names_of(*([2] * columns)), 20, epsilon)
     queries = method.queries(setting)
@@ -173,7 +169,7 @@ def correlation(codes: np.ndarray) -> float:
 
 
 @METHODS
-def test_columns_that_are_independent_stay_so_when_counts_are_rounded(method: Synthesiser) -> None:
+def test_columns_that_are_independent_stay_so_when_counts_are_rounded(method):
     rows = siblings(300)
     assert correlation(rows.codes) == pytest.approx(0.0197, abs=1e-4)
     setting = setting_of(names_of(2, 20, 20, ordered=True), 300, "100")
@@ -182,7 +178,7 @@ def test_columns_that_are_independent_stay_so_when_counts_are_rounded(method: Sy
     assert abs(float(np.mean(found))) < 0.1
 
 
-def test_rounding_that_gives_siblings_the_same_order_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounding_that_gives_siblings_the_same_order_would_be_found(monkeypatch):
     def in_order(left: np.ndarray, above: np.ndarray, entropy: object) -> np.ndarray:
         out = np.empty(len(above), dtype=np.int64)
         out[np.argsort(above, kind="stable")] = np.repeat(np.tile(np.arange(left.shape[1]), len(left)), left.ravel())
@@ -198,7 +194,7 @@ def test_rounding_that_gives_siblings_the_same_order_would_be_found(monkeypatch:
 
 
 @METHODS
-def test_rare_cells_that_are_joined_are_not_counted_too_low(method: Synthesiser) -> None:
+def test_rare_cells_that_are_joined_are_not_counted_too_low(method):
     """Thirty names, twenty-seven of them with one row in seven together; noise drowns each of them."""
     generator = np.random.default_rng(4)
     chances = [0.4, 0.3, 0.16, *([0.14 / 27] * 27)]
@@ -211,7 +207,7 @@ def test_rare_cells_that_are_joined_are_not_counted_too_low(method: Synthesiser)
 
 
 @METHODS
-def test_every_row_is_in_one_cell_of_every_question_whatever_is_joined(method: Synthesiser) -> None:
+def test_every_row_is_in_one_cell_of_every_question_whatever_is_joined(method):
     rows = rows_of(dependent_rows(50, (20, 6, 9)))
     found = recorded(method, setting_of(names_of(20, 6, 9), 50, "0.4"), rows)
     assert {sum(asked.exact) for asked in found.asked if asked.form == COUNTS} == {50}

@@ -1,7 +1,5 @@
 """Rows drawn from a tree: how many, which, and that nothing but the tree makes columns dependent."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from decimal import Decimal
@@ -36,7 +34,7 @@ def star(codes: np.ndarray, sizes: tuple[int, ...] = SIZES) -> CliqueMarginals:
     return CliqueMarginals(tree, tuple(table / len(codes) for table in counts))
 
 
-def test_rounded_numbers_sum_and_are_the_nearest() -> None:
+def test_rounded_numbers_sum_and_are_the_nearest():
     generator = np.random.default_rng(6)
     for seed in range(200):
         chances = generator.dirichlet(np.full(7, 0.4)) * (generator.random(7) < 0.8)
@@ -49,7 +47,7 @@ def test_rounded_numbers_sum_and_are_the_nearest() -> None:
         assert (np.abs(parts - total * chances / chances.sum()) < 1 + 1e-9).all()
 
 
-def test_rounded_numbers_are_unbiased() -> None:
+def test_rounded_numbers_are_unbiased():
     chances = np.array([0.05, 0.15, 0.3, 0.5])
     mean = np.mean([rounded(chances, 3, SeededEntropy(seed)) for seed in range(4000)], axis=0)
     assert mean == pytest.approx(3 * chances, abs=0.04)  # five standard deviations of a half are 0.04
@@ -57,9 +55,7 @@ def test_rounded_numbers_are_unbiased() -> None:
 
 @pytest.mark.parametrize("evenly", [True, False])
 @pytest.mark.parametrize("rows", [1, 7, 400, 1000])
-def test_the_tables_of_the_tree_come_back_and_there_are_always_n_rows(
-    evenly: bool, rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tables_of_the_tree_come_back_and_there_are_always_n_rows(evenly, rows, monkeypatch):
     monkeypatch.setattr(row_sampler, "MOST_DEALT", 10**6 if evenly else 0)
     model = star(dependent_rows(400, SIZES))
     drawn = sampled_rows(model, rows, SeededEntropy(5), CancelToken())
@@ -72,7 +68,7 @@ def test_the_tables_of_the_tree_come_back_and_there_are_always_n_rows(
 
 
 @pytest.mark.parametrize("evenly", [True, False])
-def test_rounding_does_not_make_siblings_dependent(evenly: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounding_does_not_make_siblings_dependent(evenly, monkeypatch):
     """Few rows a cell, so that rounding decides much: given the root, two children stay independent."""
     monkeypatch.setattr(row_sampler, "MOST_DEALT", 10**6 if evenly else 0)
     generator = np.random.default_rng(2)
@@ -84,7 +80,7 @@ def test_rounding_does_not_make_siblings_dependent(evenly: bool, monkeypatch: py
     assert np.abs(beside).max() < 0.3
 
 
-def test_dealing_evenly_leaves_less_chance_association(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dealing_evenly_leaves_less_chance_association(monkeypatch):
     codes = dependent_rows(600, SIZES)
     model = star(codes)
     wanted = dict(model.pairs(1))[2]
@@ -97,7 +93,7 @@ def test_dealing_evenly_leaves_less_chance_association(monkeypatch: pytest.Monke
     assert apart(10**6) < apart(0) / 2
 
 
-def test_rows_come_in_random_order_and_the_sampler_stops_when_asked() -> None:
+def test_rows_come_in_random_order_and_the_sampler_stops_when_asked():
     model = star(dependent_rows(400, SIZES))
     drawn = sampled_rows(model, 400, SeededEntropy(5), CancelToken())
     assert (np.diff(drawn[:, 0]) != 0).sum() > 100
@@ -123,9 +119,7 @@ def setting_of(epsilon: str, rows: int) -> Setting:
 
 
 @pytest.mark.parametrize(("epsilon", "asks"), [("1", 1), ("80", 3), ("250", 4)])
-def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(
-    monkeypatch: pytest.MonkeyPatch, epsilon: str, asks: int
-) -> None:
+def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(monkeypatch, epsilon, asks):
     """The mean alone; chosen columns; ranges and sums that are asked for twice."""
     # What is made of answers takes most of the time.
     monkeypatch.setattr(tan, "density", lambda *_: None)
@@ -154,7 +148,7 @@ def drawn(setting: Setting, rows: CodedRows, seed: int) -> SyntheticRows:
     return synthesised(LINE, setting, rows, len(rows.codes), ask)
 
 
-def test_with_much_budget_the_target_is_that_of_the_rows_and_what_is_missing_stays_so() -> None:
+def test_with_much_budget_the_target_is_that_of_the_rows_and_what_is_missing_stays_so():
     setting, rows = sloped(2_000)
     found: Codes = drawn(setting, rows, 3).codes
     here = found[:, 2] < 9
@@ -163,7 +157,7 @@ def test_with_much_budget_the_target_is_that_of_the_rows_and_what_is_missing_sta
     assert np.mean(np.abs(found[here, 2].astype(int) - expected) <= 1) > 0.9
 
 
-def test_the_target_is_read_off_the_line_and_not_off_tables_of_it() -> None:
+def test_the_target_is_read_off_the_line_and_not_off_tables_of_it():
     """What is counted is what the line leaves: near 0 in every row."""
     setting, rows = sloped(2_000)
     inner, noise = inner_of(setting), StudyNoise(np.random.default_rng(2))
@@ -173,7 +167,7 @@ def test_the_target_is_read_off_the_line_and_not_off_tables_of_it() -> None:
     assert np.sqrt((alone / alone.sum()) @ numbers**2) < 0.5  # of 2 times the columns: over 2
 
 
-def test_where_there_is_no_line_it_is_tan() -> None:
+def test_where_there_is_no_line_it_is_tan():
     setting = setting_of("1", 500)
     names = setting_for([FACTS[0], FACTS[2], FACTS[1]], 2, 500, Decimal(1), delta=DELTA, method=LINE)
     mask = np.zeros(setting.sizes[2], dtype=bool)
@@ -182,7 +176,7 @@ def test_where_there_is_no_line_it_is_tan() -> None:
     assert LINE.queries(setting) != TAN.queries(setting)
 
 
-def test_a_half_that_is_no_epsilon_trains_no_line() -> None:
+def test_a_half_that_is_no_epsilon_trains_no_line():
     """At a δ near 1/rows half of the ρ of a small ε is that of ε = 0."""
     few = setting_for(FACTS, 2, 20, Decimal("0.01"), delta=Decimal("0.04"), method=LINE)
     assert LINE.queries(few) == TAN.queries(few)
@@ -190,5 +184,5 @@ def test_a_half_that_is_no_epsilon_trains_no_line() -> None:
 
 
 @pytest.mark.parametrize(("delta", "target", "method"), [("1e-6", 2, "line"), ("0", 2, "tan"), ("1e-6", 1, "tan")])
-def test_auto_takes_it_for_a_target_of_numbers_with_a_delta(delta: str, target: int, method: str) -> None:
+def test_auto_takes_it_for_a_target_of_numbers_with_a_delta(delta, target, method):
     assert method_for(None, FACTS, target, 20_000, Decimal(1), Decimal(delta)).name == method

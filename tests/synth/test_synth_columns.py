@@ -1,7 +1,5 @@
 """Coarse columns: public cuts, values inside them, and empty rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +28,7 @@ ALL = (AGE, PAY, BORN, CITY, FLAG)
 
 
 @pytest.mark.parametrize("cuts", [2, 3, 16, 121, 256])
-def test_a_drawn_value_lies_in_its_coarse_cell(cuts: int) -> None:
+def test_a_drawn_value_lies_in_its_coarse_cell(cuts):
     for column in coarse_columns(ALL, cuts):
         codes = np.repeat(np.arange(column.size, dtype=np.int32), 50)
         fine = column.draw(codes, SeededEntropy(1))
@@ -41,7 +39,7 @@ def test_a_drawn_value_lies_in_its_coarse_cell(cuts: int) -> None:
         assert (back == codes).all()
 
 
-def test_every_fine_cell_of_a_coarse_one_is_drawn_alike() -> None:
+def test_every_fine_cell_of_a_coarse_one_is_drawn_alike():
     (column,) = coarse_columns([AGE], 16)
     firsts = column.firsts()
     assert firsts[0] == 0
@@ -53,7 +51,7 @@ def test_every_fine_cell_of_a_coarse_one_is_drawn_alike() -> None:
     assert counts.min() > 8000 / len(counts) * 0.8
 
 
-def test_rows_are_encoded_by_public_facts_alone() -> None:
+def test_rows_are_encoded_by_public_facts_alone():
     columns = coarse_columns(ALL, 4)
     table = table_of(
         age=["0", "120", "999", None],
@@ -67,25 +65,25 @@ def test_rows_are_encoded_by_public_facts_alone() -> None:
     assert rows.present.tolist() == [True, True, True, False]
 
 
-def test_a_row_with_one_value_counts_and_an_empty_one_does_not() -> None:
+def test_a_row_with_one_value_counts_and_an_empty_one_does_not():
     columns = coarse_columns([CITY, FLAG])
     rows = coded(columns, table_of(city=["Graz", None, None], flag=[None, "yes", None]))
     assert rows.counts([0, 1], [3, 3]).sum() == 2
     assert rows.counts([0], [3]).tolist() == [1, 0, 1]
 
 
-def test_an_unknown_value_is_refused_and_never_becomes_a_cell() -> None:
+def test_an_unknown_value_is_refused_and_never_becomes_a_cell():
     columns = coarse_columns([Attribute(name="city", kind="category", domain=("Graz", "Linz"))])
     with pytest.raises(InputError, match="'Atlantis' is not in the domain"):
         coded(columns, table_of(city=["Graz", "Atlantis"]))
 
 
-def test_no_column_is_refused() -> None:
+def test_no_column_is_refused():
     with pytest.raises(ParameterError, match="no column is left"):
         coarse_columns([])
 
 
-def test_counts_are_those_of_the_rows() -> None:
+def test_counts_are_those_of_the_rows():
     codes = np.random.default_rng(4).integers(0, 3, (200, 3))
     rows = rows_of(codes)
     table = rows.counts([2, 0], [3, 3])
@@ -109,7 +107,7 @@ def _normal_cells(correlation: float, cells: int, rows: int = N) -> np.ndarray:
     return np.minimum((ndtr(np.column_stack([a, b])) * cells).astype(np.int64), cells - 1)
 
 
-def test_empty_parts_of_wide_bounds_stay_nearly_empty() -> None:
+def test_empty_parts_of_wide_bounds_stay_nearly_empty():
     """All values lie in 8 of 64 cells; the noise of a cell is a fifth of the fullest one's count."""
     true = np.zeros(64)
     true[4:12] = 200, 400, 700, 900, 800, 500, 300, 200
@@ -122,14 +120,14 @@ def test_empty_parts_of_wide_bounds_stay_nearly_empty() -> None:
     assert found[20:].sum() < 0.02 < plain[20:].sum()
 
 
-def test_without_noise_the_density_is_the_counts_even_where_most_values_are_0() -> None:
+def test_without_noise_the_density_is_the_counts_even_where_most_values_are_0():
     true = np.array([2000.0, 0, 0, 100, 300, 700, 500, 300, 80, 20])
     found = density(true, 1e-2, N, CancelToken())
     assert found is not None
     assert np.abs(found - true / N).max() < 2e-3
 
 
-def test_few_cells_or_rows_have_no_density_and_cancel_is_heard() -> None:
+def test_few_cells_or_rows_have_no_density_and_cancel_is_heard():
     assert density(np.ones(5), 1.0, 5, CancelToken()) is None
     assert density(np.ones(9), 1.0, 0, CancelToken()) is None
     cancel = CancelToken()
@@ -140,24 +138,24 @@ def test_few_cells_or_rows_have_no_density_and_cancel_is_heard() -> None:
 
 @pytest.mark.parametrize("correlation", [-0.9, -0.3, 0.0, 0.5, 0.93])
 @pytest.mark.parametrize("cells", [2, 4])
-def test_the_correlation_behind_a_table_is_found(correlation: float, cells: int) -> None:
+def test_the_correlation_behind_a_table_is_found(correlation, cells):
     table = np.zeros((cells, cells))
     np.add.at(table, tuple(_normal_cells(correlation, cells).T), 1)
     # Five standard errors of a tetrachoric correlation of 4,000 rows, at most π/2 · 1/√n.
     assert latent_correlation(table) == pytest.approx(correlation, abs=0.15)
 
 
-def test_no_correlation_is_found_in_an_empty_table_or_a_single_cell() -> None:
+def test_no_correlation_is_found_in_an_empty_table_or_a_single_cell():
     assert latent_correlation(np.zeros((3, 3))) == 0.0
     assert latent_correlation(np.ones((1, 3))) == 0.0
 
 
-def test_each_column_is_placed_once_behind_the_one_that_it_is_paired_with() -> None:
+def test_each_column_is_placed_once_behind_the_one_that_it_is_paired_with():
     assert order_of(5, [(3, 1), (0, 3), (0, 4)], 2) == [(2, ()), (0, (2,)), (3, (2, 0)), (4, (2, 0)), (1, (2, 3))]
     assert order_of(3, [(1, 2)], None) == [(0, ()), (1, ()), (2, (1,))]
 
 
-def test_values_in_few_wide_cells_keep_their_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_in_few_wide_cells_keep_their_correlation(monkeypatch):
     """At this ε a column has few parts; the same cells are filled as other columns suggest, and at random."""
     columns = names_of(40, 40, 40, ordered=True)
     made = np.random.default_rng(5)
@@ -174,13 +172,13 @@ def test_values_in_few_wide_cells_keep_their_correlation(monkeypatch: pytest.Mon
     assert following > correlation() + 0.03
 
 
-def test_no_pair_is_called_like_a_column() -> None:
+def test_no_pair_is_called_like_a_column():
     assert pair_numbers(["age", "pair 3"], 2) == ["1", "2"]
     assert pair_numbers(["pair 2", "pair 1 chosen"], 2) == ["1 chosen chosen", "2 chosen chosen"]
 
 
 @pytest.mark.parametrize("method", ["mst", "aim", "tan"])
-def test_labels_differ_where_a_column_is_called_like_a_pair(method: str) -> None:
+def test_labels_differ_where_a_column_is_called_like_a_pair(method):
     columns = names_of(3, 3, 3, 3)
     renamed = tuple(
         replace(c, grid=replace(c.grid, attribute=replace(c.grid.attribute, name=f"pair {k}")))
@@ -190,6 +188,6 @@ def test_labels_differ_where_a_column_is_called_like_a_pair(method: str) -> None
     assert len(set(labels)) == len(labels)
 
 
-def test_a_column_with_all_rows_in_one_cell_is_correlated_with_nothing() -> None:
+def test_a_column_with_all_rows_in_one_cell_is_correlated_with_nothing():
     for table in (np.diag([1.0, 0.0, 0.0]), np.array([[0.5, 0.5], [0.0, 0.0]]), np.array([[0.2, 0.0], [0.8, 0.0]])):
         assert latent_correlation(table) == pytest.approx(0.0, abs=1e-12)

@@ -1,7 +1,5 @@
 """Sensitivity of every query and score, by trying every tiny table and every neighbour of it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +11,7 @@ from synth_cases import names_of, questions_of, rows_of, setting_of
 
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
-from workbench.synth import MARGINALS, TAN, Synthesiser, tan
+from workbench.synth import MARGINALS, TAN, tan
 from workbench.synth.base import Coarser, Setting, groups_of, joined_counts
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
@@ -36,7 +34,7 @@ def neighbours(count: int) -> Iterator[tuple[str, CodedRows, CodedRows]]:
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("columns", [(0,), (1,), (0, 1), (1, 0)])
 @pytest.mark.parametrize("joins", [False, True])
-def test_a_table_moves_by_one_and_by_two(count: int, columns: tuple[int, ...], joins: bool) -> None:
+def test_a_table_moves_by_one_and_by_two(count, columns, joins):
     groups = [np.array([0, 1, 0][: SIZES[c]]) if joins else None for c in columns]
     moved = {"zero-out": 0, "replace-one": 0}
     for relation, one, other in neighbours(count):
@@ -60,7 +58,7 @@ class Asked(StudyNoise):
 
 
 @pytest.mark.parametrize("method", [MARGINALS, TAN])
-def test_what_is_asked_moves_by_no_more_than_is_said(method: Synthesiser) -> None:
+def test_what_is_asked_moves_by_no_more_than_is_said(method):
     for relation, *sides in neighbours(2):
         noises = Asked(), Asked()
         for rows, noise in zip(sides, noises, strict=True):
@@ -77,7 +75,7 @@ def settings() -> Iterator[tuple[Setting, list[list[float]], float]]:
             yield setting_of(columns, 3), alone, share
 
 
-def test_a_score_is_a_whole_number_that_moves_by_exactly_one() -> None:
+def test_a_score_is_a_whole_number_that_moves_by_exactly_one():
     assert SENSITIVITY == 1
     for setting, alone, share in settings():
         tables = expected_tables(setting, [np.array(a) for a in alone], share)
@@ -92,7 +90,7 @@ def test_a_score_is_a_whole_number_that_moves_by_exactly_one() -> None:
                 assert abs(a - b) <= 2
 
 
-def test_what_a_score_is_compared_with_follows_from_released_shares_and_public_facts() -> None:
+def test_what_a_score_is_compared_with_follows_from_released_shares_and_public_facts():
     """The function that makes it is not given the rows: equal arguments, equal tables."""
     for setting, alone, share in settings():
         one, other = (expected_tables(setting, [np.array(a) for a in alone], share) for _ in range(2))
@@ -102,7 +100,7 @@ def test_what_a_score_is_compared_with_follows_from_released_shares_and_public_f
 
 @pytest.mark.parametrize("ordered", [0, 5, 6])
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 6, 9])
-def test_joined_cells_are_a_partition(ordered: int, most: int) -> None:
+def test_joined_cells_are_a_partition(ordered, most):
     for seed in range(20):
         shares = np.random.default_rng(seed).dirichlet(np.full(6, 0.3))
         groups = groups_of(shares, ordered, most)
@@ -122,7 +120,7 @@ CELLS_OF_THREE = list(itertools.product(*map(range, THREE)))
 
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [1.0, 0.0], [0.9, 0.1]])
 @pytest.mark.parametrize("joined", [False, True])
-def test_the_score_with_a_target_moves_by_one_whatever_is_joined(shares: list[float], joined: bool) -> None:
+def test_the_score_with_a_target_moves_by_one_whatever_is_joined(shares, joined):
     """Every table of two rows of three columns, each row of it emptied and replaced."""
     setting = setting_of(names_of(*THREE), 2)
     alone = [np.array(shares), np.array([0.2, 0.3, 0.5]), np.array(shares[::-1])]
@@ -137,7 +135,7 @@ def test_the_score_with_a_target_moves_by_one_whatever_is_joined(shares: list[fl
             assert abs(whole - tan.score(rows_of([one, instead]), (0, 1, 2), coarser, setting)) <= 2
 
 
-def test_cells_of_a_model_part_what_cannot_occur_and_rows_lie_in_them_as_released() -> None:
+def test_cells_of_a_model_part_what_cannot_occur_and_rows_lie_in_them_as_released():
     """Cells 2 and 3 of the first column are one group; cell 3 cannot occur beside the second column's first cell."""
     mask = np.zeros((6, 2), dtype=bool)
     mask[3:, 0] = True

@@ -1,7 +1,5 @@
 """A synthesis as a whole: exact cost, always n rows, declared values only, Cancel, and bounded models."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import time
@@ -36,9 +34,7 @@ SIZES = (2, 4, 5, 3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", ["0.1", "0.3", "1", "3", "0.7000000000000001", "10", "1e-4"])
 @pytest.mark.parametrize("sizes", [(3,), (9,), (2, 4), (9, 4), SIZES, (2,) * 23])
-def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(
-    method: str, epsilon: str, sizes: tuple[int, ...]
-) -> None:
+def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(method, epsilon, sizes):
     setting = setting_of(names_of(*sizes), 40, epsilon)
     queries = synthesiser(method).queries(setting)
     assert sum((q.share for q in queries), Decimal(0)) == Decimal(epsilon)
@@ -51,7 +47,7 @@ def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("drawn", [1, 40, 1000])
 @pytest.mark.parametrize("count", [0, 1, 40])
-def test_there_are_always_as_many_rows_as_asked(method: str, drawn: int, count: int) -> None:
+def test_there_are_always_as_many_rows_as_asked(method, drawn, count):
     columns = names_of(*SIZES, missing="own-value")
     rows = rows_of(dependent_rows(count, SIZES).reshape(count, 4))
     found = run(method, setting_of(columns, count), rows, drawn)
@@ -60,7 +56,7 @@ def test_there_are_always_as_many_rows_as_asked(method: str, drawn: int, count: 
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_only_declared_values_appear(method: str) -> None:
+def test_only_declared_values_appear(method):
     """The values come from the plan, whatever stands in the rows: one person's unique value has no cell of its own."""
     columns = coarse_columns(
         [
@@ -78,7 +74,7 @@ def test_only_declared_values_appear(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
+def test_much_budget_gives_the_tables_of_the_rows(method):
     codes = dependent_rows(2000, SIZES)
     found = run(method, setting_of(names_of(*SIZES), 2000, "1000"), rows_of(codes), 2000)
     tables = [sorted(int(c[1:]) for c in a.columns) for a in found.answered]
@@ -93,7 +89,7 @@ def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
-def test_skewed_columns_keep_their_correlation_and_get_no_other(method: str, correlation: float) -> None:
+def test_skewed_columns_keep_their_correlation_and_get_no_other(method, correlation):
     """Half of the cells are far and empty: what noise leaves in them must not look like a correlation."""
     draw = np.random.default_rng(2)
     shared = draw.gamma(correlation, size=(20_000, 1)) if correlation else 0.0
@@ -104,7 +100,7 @@ def test_skewed_columns_keep_their_correlation_and_get_no_other(method: str, cor
     assert np.mean([np.corrcoef(made.T)[0, 1] for made in found]) == pytest.approx(true, abs=0.05)
 
 
-def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
+def test_a_target_with_many_cells_is_measured_alone_and_joined():
     columns = names_of(12, 16, 16, ordered=True)
     codes = dependent_rows(60, (12, 16, 16))
     found = run("marginals", setting_of(columns, 60, "1"), rows_of(codes), 60)
@@ -114,7 +110,7 @@ def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
     assert found.answered[1].cells[1] == 16
 
 
-def test_nothing_is_answered_that_was_not_declared() -> None:
+def test_nothing_is_answered_that_was_not_declared():
     setting = setting_of(names_of(2, 2), 4)
     queries = (Query("counts", COUNTS, Share(Decimal("0.5"))), Query("choice", CHOICE, Share(Decimal("0.5"))))
     ask = study_ask(events(queries))
@@ -128,13 +124,13 @@ def test_nothing_is_answered_that_was_not_declared() -> None:
     ask.finish()
 
 
-def test_only_operating_system_randomness_is_releasable() -> None:
+def test_only_operating_system_randomness_is_releasable():
     setting = setting_of(names_of(*SIZES), 40)
     assert not run("mst", setting, rows_of(dependent_rows(40, SIZES)), 40).releasable
 
 
 @pytest.mark.parametrize("method", ["marginals", "mst", pytest.param("aim", marks=pytest.mark.slow)])
-def test_cancel_at_any_moment_stops_within_a_second(method: str) -> None:
+def test_cancel_at_any_moment_stops_within_a_second(method):
     sizes = (2, *(16,) * 6)
     columns, rows = names_of(*sizes, ordered=True), rows_of(dependent_rows(5000, sizes))
     setting = setting_of(columns, 5000, "2")
@@ -154,7 +150,7 @@ def test_cancel_at_any_moment_stops_within_a_second(method: str) -> None:
         assert time.thread_time() - asked < 1
 
 
-def test_what_cannot_be_is_refused_before_the_rows_are_read() -> None:
+def test_what_cannot_be_is_refused_before_the_rows_are_read():
     wide = names_of(3000, 3000)
     with pytest.raises(ParameterError, match="the tables of pairs could have 9000000 cells"):
         require_bounded(setting_of(wide, 10))
@@ -172,7 +168,7 @@ def test_what_cannot_be_is_refused_before_the_rows_are_read() -> None:
 
 
 @pytest.mark.slow
-def test_fifty_columns_and_a_hundred_thousand_rows() -> None:
+def test_fifty_columns_and_a_hundred_thousand_rows():
     """Within ten minutes; the memory is that of the codes and of 49 tables."""
     sizes = (2, *(16,) * 39, *(8,) * 10)
     codes = dependent_rows(100_000, sizes)
@@ -182,7 +178,7 @@ def test_fifty_columns_and_a_hundred_thousand_rows() -> None:
     assert time.monotonic() - started < 600
 
 
-def test_what_is_foreseen_grows_with_the_table_and_is_said_in_words() -> None:
+def test_what_is_foreseen_grows_with_the_table_and_is_said_in_words():
     for method in SYNTHESISERS:
         small = needs_of(method, setting_of(names_of(*[4] * 6), 1_000), 1_000)
         large = needs_of(method, setting_of(names_of(*[16] * 40), 100_000), 100_000)
@@ -192,7 +188,7 @@ def test_what_is_foreseen_grows_with_the_table_and_is_said_in_words() -> None:
     assert Needs(200, 3_000_000).words() == "3 minutes and 3 MB of memory"
 
 
-def test_aim_refuses_a_smallest_model_that_is_too_large() -> None:
+def test_aim_refuses_a_smallest_model_that_is_too_large():
     aim = synthesiser("aim")
     require_bounded(setting_of(names_of(*[16] * 30), 100), aim)
     mask = np.zeros((64, 64, 64), dtype=bool)
@@ -204,7 +200,7 @@ def test_aim_refuses_a_smallest_model_that_is_too_large() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_impossible_is_never_drawn_by_any_method(method: str) -> None:
+def test_what_is_impossible_is_never_drawn_by_any_method(method):
     codes = dependent_rows(800, SIZES)
     mask = np.zeros((2, 5), dtype=bool)
     mask[1, 2:] = True
@@ -214,7 +210,7 @@ def test_what_is_impossible_is_never_drawn_by_any_method(method: str) -> None:
     assert {(0, 3), (1, 1)} <= {(int(a), int(b)) for a, b in drawn[:, [0, 2]]}
 
 
-def test_the_model_of_aim_stays_below_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_of_aim_stays_below_its_limit(monkeypatch):
     """Pairs that would make it larger are no candidates; who may be chosen is public."""
     monkeypatch.setattr(aim_module, "MOST_CELLS", 300)
     monkeypatch.setattr(aim_module, "rounds_of", lambda setting: 8)

@@ -1,7 +1,5 @@
 """The black-box auditor on synthetic tables: measured tables and counts of synthetic rows, with hostile neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -33,7 +31,7 @@ NEIGHBOURS = rows_of(CODES), rows_of(CODES, [True] * 5 + [False])
 
 
 @pytest.fixture(autouse=True)
-def quick_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_fits(monkeypatch):
     """Fits are post-processing: few rounds serve an audit."""
     for place in (mst, synthesis):
         monkeypatch.setattr(place, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
@@ -60,7 +58,7 @@ def measured() -> list[np.ndarray]:
 
 
 @pytest.mark.slow
-def test_what_mst_measures_proves_no_more_than_epsilon() -> None:
+def test_what_mst_measures_proves_no_more_than_epsilon():
     assert not epsilon_lower(*measured(), alpha=ALPHA).refutes(float(EPSILON))
 
 
@@ -74,13 +72,13 @@ def choices(rows: CodedRows, epsilon: float, seed: int) -> np.ndarray:
     return np.array([exponential_choice(scores, SENSITIVITY, epsilon, noise) for _ in range(60_000)])
 
 
-def test_a_choice_proves_no_more_than_its_share_and_is_caught_without_a_charge() -> None:
+def test_a_choice_proves_no_more_than_its_share_and_is_caught_without_a_charge():
     proved = epsilon_lower(*(choices(rows, 1.0, side) for side, rows in enumerate(NEIGHBOURS)), alpha=ALPHA)
     assert not proved.refutes(1.0)
     assert proved.refutes(0.0)  # it reads the rows: nobody may leave it out of the sum
 
 
-def test_a_choice_at_more_than_its_share_is_caught() -> None:
+def test_a_choice_at_more_than_its_share_is_caught():
     assert epsilon_lower(*(choices(rows, 4.0, s) for s, rows in enumerate(NEIGHBOURS)), alpha=ALPHA).refutes(1.0)
 
 
@@ -95,7 +93,7 @@ def one_table(rows: CodedRows, noise_type: type[StudyNoise], seed: int) -> np.nd
     return np.array(drawn)
 
 
-def test_noise_of_half_the_scale_is_caught() -> None:
+def test_noise_of_half_the_scale_is_caught():
     sound, planted = (
         [one_table(rows, noise, side) for side, rows in enumerate(TABLES)] for noise in (StudyNoise, HalfNoise)
     )
@@ -115,7 +113,7 @@ def all_answers(method: Synthesiser, rows: CodedRows, seed: int, delta: str = "0
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", ["0", "1e-4"])
 @pytest.mark.parametrize("method", [AIM, TAN], ids=["aim", "tan"])
-def test_what_is_measured_proves_no_more_than_epsilon(method: Synthesiser, delta: str) -> None:
+def test_what_is_measured_proves_no_more_than_epsilon(method, delta):
     sides = [
         np.array([all_answers(method, rows, 2 * seed + side, delta) for seed in range(SAMPLES)])
         for side, rows in enumerate(NEIGHBOURS)
@@ -141,9 +139,7 @@ class Recorder(StudyNoise):
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim", "tan"])
-def test_noise_and_choices_together_cost_the_budget_and_no_more(
-    monkeypatch: pytest.MonkeyPatch, method: str, delta: str
-) -> None:
+def test_noise_and_choices_together_cost_the_budget_and_no_more(monkeypatch, method, delta):
     """Selection is in the sum: the ε of every exponential mechanism, or its ε²/8 where the budget is a ρ."""
     chosen: list[float] = []
     right = ask.exponential_choice  # type: ignore[attr-defined]
@@ -167,7 +163,7 @@ def test_noise_and_choices_together_cost_the_budget_and_no_more(
 
 
 @pytest.mark.parametrize("fault", [1, 4])
-def test_gaussian_noise_of_half_the_scale_is_caught(fault: int) -> None:
+def test_gaussian_noise_of_half_the_scale_is_caught(fault):
     """One table with all of ρ at (1, 1e-4): the cell that differs, many times; four times ρ is half the scale."""
     delta = "1e-4"
     rho = float(Budget(Decimal(1), Decimal(delta)).amount) * fault

@@ -1,7 +1,5 @@
 """Trees of cliques: marginals and rows beside brute force, and the fit beside the exact solution."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -35,7 +33,7 @@ def exact(codes: np.ndarray, pairs: list[tuple[int, int]], variance: float) -> l
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_exact_tables_are_fitted_exactly(shape: str) -> None:
+def test_exact_tables_are_fitted_exactly(shape):
     codes = dependent_rows(500, SIZES)
     tree = CliqueTree.of(SIZES, SHAPES[shape])
     model = fitted(tree, exact(codes, SHAPES[shape], 1.0), 500, CancelToken(), rounds=2000).marginals
@@ -44,7 +42,7 @@ def test_exact_tables_are_fitted_exactly(shape: str) -> None:
         assert model.of((a, b)) == pytest.approx(wanted, abs=2e-3)
 
 
-def test_the_fit_is_the_least_squares_solution_on_the_polytope() -> None:
+def test_the_fit_is_the_least_squares_solution_on_the_polytope():
     """Two columns, one noisy table: the solution is the projection onto the simplex, known in closed form."""
     generator = np.random.default_rng(3)
     for _ in range(5):
@@ -59,7 +57,7 @@ def test_the_fit_is_the_least_squares_solution_on_the_polytope() -> None:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_the_fit_of_a_release_is_near_that_of_thousands_of_rounds(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fit_of_a_release_is_near_that_of_thousands_of_rounds(alone, monkeypatch):
     """Sparse tables of three skewed columns in a chain: the rest of the loss is below a hundredth of it."""
     draw = np.random.default_rng(6)
     codes = np.minimum(draw.exponential(1.2, (20_000, 3)).cumsum(axis=1), 15).astype(np.int32)
@@ -81,7 +79,7 @@ def test_the_fit_of_a_release_is_near_that_of_thousands_of_rounds(alone: bool, m
     assert usual < 1.01 * loss(3000)
 
 
-def test_joined_cells_leave_the_rest_to_the_columns_alone() -> None:
+def test_joined_cells_leave_the_rest_to_the_columns_alone():
     codes = dependent_rows(4000, (4, 2))
     rows = rows_of(codes)
     alone = rows.counts((0,), (4,)).astype(float)
@@ -98,7 +96,7 @@ def test_joined_cells_leave_the_rest_to_the_columns_alone() -> None:
     assert 4000 * np.add.reduceat(model.tables[0], [0, 2], axis=0) == pytest.approx(both, abs=4)
 
 
-def test_the_fit_stops_when_asked() -> None:
+def test_the_fit_stops_when_asked():
     token = CancelToken()
     token.cancel()
     with pytest.raises(CancelledError):
@@ -130,7 +128,7 @@ def drawn_potentials(tree: CliqueTree, seed: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("shape", CLIQUE_SHAPES)
 @pytest.mark.parametrize("root", [0, 3])
-def test_marginals_are_those_of_the_whole_table(shape: str, root: int) -> None:
+def test_marginals_are_those_of_the_whole_table(shape, root):
     tree = CliqueTree.of(CLIQUE_SIZES, CLIQUE_SHAPES[shape], root)
     assert set(itertools.chain(*tree.cliques)) == set(range(5))
     assert all(any(set(g) <= set(c) for c in tree.cliques) for g in CLIQUE_SHAPES[shape])
@@ -156,7 +154,7 @@ def test_marginals_are_those_of_the_whole_table(shape: str, root: int) -> None:
 
 
 @pytest.mark.parametrize("shape", CLIQUE_SHAPES)
-def test_what_a_pair_may_add_is_not_under_estimated(shape: str) -> None:
+def test_what_a_pair_may_add_is_not_under_estimated(shape):
     tree = CliqueTree.of(CLIQUE_SIZES, CLIQUE_SHAPES[shape])
     for a, b in itertools.combinations(range(5), 2):
         most = tree.cells + min(tree.grown(a)[b], tree.grown(b)[a])
@@ -173,7 +171,7 @@ def exact_tables(codes: np.ndarray, groups: list[tuple[int, ...]]) -> list[Measu
     return out
 
 
-def test_a_fit_of_exact_tables_that_close_a_circle_returns_them() -> None:
+def test_a_fit_of_exact_tables_that_close_a_circle_returns_them():
     codes = dependent_rows(4000, CLIQUE_SIZES)
     groups = [(0, 1), (1, 2), (0, 2), (3, 4)]
     measured = exact_tables(codes, [*((i,) for i in range(5)), *groups])
@@ -187,14 +185,14 @@ def test_a_fit_of_exact_tables_that_close_a_circle_returns_them() -> None:
     assert np.allclose(again.marginals.of((0, 2)), made.marginals.of((0, 2)), atol=1e-12)
 
 
-def test_a_table_is_read_in_the_order_of_its_columns() -> None:
+def test_a_table_is_read_in_the_order_of_its_columns():
     table = Measured((3, 1), (None, None), np.arange(6.0).reshape(2, 3), 1.0, (0, 3))
     turned = in_order(table)
     assert (turned.columns, turned.ordered) == ((1, 3), (3, 0))
     assert (turned.counts == table.counts.T).all()
 
 
-def test_rows_follow_the_cliques_and_never_what_cannot_occur() -> None:
+def test_rows_follow_the_cliques_and_never_what_cannot_occur():
     tree = CliqueTree.of(CLIQUE_SIZES, [(0, 1, 2), (2, 3), (3, 4)])
     potentials = drawn_potentials(tree, 8)
     barrier = np.zeros((2, 3, 4))

@@ -94,7 +94,6 @@ def _choosing(recorder: Recorder) -> Iterator[None]:
 def recorded(
     method: Synthesiser, setting: Setting, rows: CodedRows, given: list[list[int] | int] | None = None, seed: int = 1
 ) -> Recorder:
-    """Return what ``method`` asks of ``rows``."""
     recorder = Recorder(seed, given)
     with _choosing(recorder):
         method.ask(questions_of(method, setting, rows, recorder))

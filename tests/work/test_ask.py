@@ -1,7 +1,5 @@
 """Ask: each declared event is served once, for exactly its amount, and anything else is an error before a draw."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable, Sequence
@@ -60,14 +58,14 @@ ALL = QUESTIONS | LOCAL
 
 
 @EACH
-def test_what_was_not_declared_is_an_error_before_a_draw(question: str) -> None:
+def test_what_was_not_declared_is_an_error_before_a_draw(question):
     with pytest.raises(UndeclaredError, match="'b' was not declared"):
         ALL[question](poisoned(EPSILON), "b")
 
 
 @EACH
 @pytest.mark.parametrize("first", [*QUESTIONS, *LOCAL])
-def test_a_second_question_of_one_event_is_an_error_before_a_draw(question: str, first: str) -> None:
+def test_a_second_question_of_one_event_is_an_error_before_a_draw(question, first):
     ask = study_ask([EPSILON])
     ALL[first](ask, "a")
     ask._noise = ask.coins = Poisoned()  # type: ignore[assignment]
@@ -75,14 +73,14 @@ def test_a_second_question_of_one_event_is_an_error_before_a_draw(question: str,
         ALL[question](ask, "a")
 
 
-def test_two_events_of_one_name_open_nothing() -> None:
+def test_two_events_of_one_name_open_nothing():
     with pytest.raises(UndeclaredError, match="two declared events are called 'a'"):
         poisoned(EPSILON, RHO)
 
 
 @pytest.mark.parametrize("sensitivity", [0, -1, True, float("nan")])
 @pytest.mark.parametrize("event", [EPSILON, RHO])
-def test_a_sensitivity_that_is_none_is_an_error_and_the_event_is_spent(event: Declared, sensitivity: Any) -> None:
+def test_a_sensitivity_that_is_none_is_an_error_and_the_event_is_spent(event, sensitivity):
     ask = study_ask([event])
     with pytest.raises(ValueError, match="is not a whole number of at least 1"):
         ask("a", [1], sensitivity)
@@ -91,25 +89,25 @@ def test_a_sensitivity_that_is_none_is_an_error_and_the_event_is_spent(event: De
 
 
 @pytest.mark.parametrize("epsilon", [0.31, Decimal("0.3000000001"), float("inf"), float("nan"), 50])
-def test_a_mechanism_of_each_row_with_more_than_its_event_is_an_error_before_a_draw(epsilon: Any) -> None:
+def test_a_mechanism_of_each_row_with_more_than_its_event_is_an_error_before_a_draw(epsilon):
     with pytest.raises(UndeclaredError, match=r"is declared with epsilon = 0\.3, and draws with"):
         poisoned(EPSILON).local("a", epsilon)
 
 
-def test_a_mechanism_of_each_row_needs_an_event_with_an_epsilon() -> None:
+def test_a_mechanism_of_each_row_needs_an_event_with_an_epsilon():
     with pytest.raises(UndeclaredError, match="not declared as a mechanism of each row"):
         poisoned(RHO).local("a", 0.01)
     assert study_ask([EPSILON]).local("a", 0.3).words(1).shape == (1,)
 
 
 @DRAWN
-def test_the_steps_of_a_training_answer_no_question(question: str) -> None:
+def test_the_steps_of_a_training_answer_no_question(question):
     steps = PoissonGaussian(0.1, 1.0, 10, "a")
     with pytest.raises(UndeclaredError, match="declared as the steps of a training"):
         QUESTIONS[question](poisoned(steps), "a")
 
 
-def test_what_was_declared_and_not_asked_is_named() -> None:
+def test_what_was_declared_and_not_asked_is_named():
     ask = study_ask([EPSILON, PureDp(Decimal(1), "b"), PureDp(Decimal(1), "c")])
     ask("b", [1], 1)
     inner = ask.divided("c", {"d": (1, 2), "e": (1, 2)})
@@ -126,7 +124,7 @@ def test_what_was_declared_and_not_asked_is_named() -> None:
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 @pytest.mark.parametrize("ask", [study_ask([EPSILON]), exact_ask()])
-def test_an_ask_cannot_be_copied(ask: Ask, copied: Callable[[Ask], object]) -> None:
+def test_an_ask_cannot_be_copied(ask, copied):
     with pytest.raises(TypeError, match="cannot be copied"):
         copied(ask)
 
@@ -171,9 +169,7 @@ def cost_in(event: Declared, name: str, amount: float, shares: int) -> Fraction:
 
 @DRAWN
 @pytest.mark.parametrize("event", [EPSILON, RHO, PureDp(Decimal("1.1"), "a"), ZeroConcentrated(Decimal("1e-6"), "a")])
-def test_each_question_draws_for_exactly_what_was_declared(
-    monkeypatch: pytest.MonkeyPatch, question: str, event: Declared
-) -> None:
+def test_each_question_draws_for_exactly_what_was_declared(monkeypatch, question, event):
     noise = Counted(monkeypatch)
     QUESTIONS[question](ask_by(noise, [event]), "a")
     ((name, amount),) = noise.spent
@@ -186,7 +182,7 @@ def test_each_question_draws_for_exactly_what_was_declared(
     gaussian=st.booleans(),
     parts=st.lists(st.tuples(st.integers(-2, 7), st.integers(-1, 7)), min_size=1, max_size=5),
 )
-def test_parts_are_never_more_than_the_whole(amount: Decimal, gaussian: bool, parts: list[tuple[int, int]]) -> None:
+def test_parts_are_never_more_than_the_whole(amount, gaussian, parts):
     event = ZeroConcentrated(amount, "a") if gaussian else PureDp(amount, "a")
     named = {f"part {i}": part for i, part in enumerate(parts)}
     ask = poisoned(event)
@@ -210,7 +206,7 @@ def _shares(ask: Ask, named: dict[str, tuple[int, int]]) -> list[Decimal]:
 # -- without noise ----------------------------------------------------------------------------------------------------
 
 
-def test_without_noise_every_answer_is_exact_and_nothing_is_declared() -> None:
+def test_without_noise_every_answer_is_exact_and_nothing_is_declared():
     ask = exact_ask()
     assert not ask.private
     assert ask("a", [3, 1], 1) == ask("a", [3, 1], 1) == [3, 1]
@@ -223,7 +219,7 @@ def test_without_noise_every_answer_is_exact_and_nothing_is_declared() -> None:
     ask.finish()
 
 
-def test_the_events_of_a_cost_are_those_of_a_row() -> None:
+def test_the_events_of_a_cost_are_those_of_a_row():
     both = Composed((EPSILON, PureDp(Decimal(1), "b")))
     assert list(declared(RowsPerPerson(both, 3))) == list(declared(both)) == list(both.events)
     with pytest.raises(UndeclaredError, match="no question can be asked by"):

@@ -1,7 +1,5 @@
 """What learners ask beyond numbers: an event in smaller ones, and what noise costs nobody."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import importlib
@@ -19,7 +17,7 @@ from workbench.params import BudgetRefusedError, ParameterError
 from workbench.privacy.accounting.event import Composed, Cost, PureDp, ZeroConcentrated
 from workbench.privacy.central import laplace
 from workbench.work.ask import Ask, UndeclaredError
-from workbench.work.noise import Charged, Exact, Noise, Study, uncharged
+from workbench.work.noise import Charged, Exact, Study, uncharged
 
 
 def opened(*events: PureDp | ZeroConcentrated) -> Ask:
@@ -30,7 +28,7 @@ def parts(*amounts: str) -> list[PureDp]:
     return [PureDp(Decimal(amount), f"part {i}") for i, amount in enumerate(amounts)]
 
 
-def test_an_event_is_served_in_smaller_ones_each_once() -> None:
+def test_an_event_is_served_in_smaller_ones_each_once():
     ask = opened(PureDp(Decimal("0.3"), "whole"))
     part = ask.into("whole", parts("0.1", "0.2"))
     ask.finish()
@@ -44,25 +42,25 @@ def test_an_event_is_served_in_smaller_ones_each_once() -> None:
 
 
 @pytest.mark.parametrize("amounts", [("0.3", "1e-40"), ("0.31",), ("0.4", "-0.1"), ("0.1", "0"), ("NaN",)])
-def test_parts_that_are_more_than_the_whole_are_refused(amounts: tuple[str, ...]) -> None:
+def test_parts_that_are_more_than_the_whole_are_refused(amounts):
     with pytest.raises(UndeclaredError):
         opened(PureDp(Decimal("0.3"), "whole")).into("whole", parts(*amounts))
 
 
-def test_an_event_of_another_kind_or_of_no_declaration_has_no_parts() -> None:
+def test_an_event_of_another_kind_or_of_no_declaration_has_no_parts():
     with pytest.raises(UndeclaredError, match="not declared"):
         opened().into("whole", parts("0.1"))
     with pytest.raises(UndeclaredError):
         opened(ZeroConcentrated(Decimal("0.3"), "whole")).into("whole", parts("0.1"))
 
 
-def test_without_noise_parts_need_no_declaration() -> None:
+def test_without_noise_parts_need_no_declaration():
     part = Exact().ask(None).into("whole", parts("0.1"))
     assert part("part 0", [4], 1) == [4]
     part.finish()
 
 
-def test_what_nothing_was_reserved_for_serves_nothing() -> None:
+def test_what_nothing_was_reserved_for_serves_nothing():
     noise = uncharged()
     assert noise.releasable
     with pytest.raises(AssertionError, match="nothing was reserved"):
@@ -114,7 +112,7 @@ COINS = {
 """Who reads random bits that are not paid for, and what they are for: never for a value of a row."""
 
 
-def test_who_reads_free_random_bits_is_listed() -> None:
+def test_who_reads_free_random_bits_is_listed():
     found = {
         name
         for name, module in sources().items()
@@ -123,7 +121,7 @@ def test_who_reads_free_random_bits_is_listed() -> None:
     assert found == COINS
 
 
-def test_nothing_but_the_sources_of_noise_makes_any() -> None:
+def test_nothing_but_the_sources_of_noise_makes_any():
     found = {name for name, module in sources().items() if makers(module)}
     assert found == {MAKER}
 
@@ -137,7 +135,7 @@ def test_nothing_but_the_sources_of_noise_makes_any() -> None:
         "from workbench.privacy.central.central_noise import NoNoise\nnoise = NoNoise()",
     ],
 )
-def test_noise_that_is_made_elsewhere_is_found(source: str) -> None:
+def test_noise_that_is_made_elsewhere_is_found(source):
     assert makers(ast.parse(source))
 
 
@@ -154,7 +152,7 @@ def poison(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(laplace.ReleasedNoise, name, never)
 
 
-def test_a_refused_charge_opens_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_charge_opens_no_question(monkeypatch):
     poison(monkeypatch)
 
     def refused(cost: Cost) -> None:
@@ -166,7 +164,7 @@ def test_a_refused_charge_opens_no_question(monkeypatch: pytest.MonkeyPatch) -> 
         Charged(refused).ask(None)
 
 
-def test_the_whole_cost_is_charged_once_before_the_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_cost_is_charged_once_before_the_first_question(monkeypatch):
     charged: list[Cost] = []
     with monkeypatch.context() as patch:
         poison(patch)
@@ -187,11 +185,11 @@ def study() -> Study:
 
 
 @pytest.mark.parametrize(("noise", "name"), [(study(), "study"), (Exact(), "none")])
-def test_answers_of_a_study_are_marked(noise: Noise, name: str) -> None:
+def test_answers_of_a_study_are_marked(noise, name):
     assert (noise.name, noise.releasable, noise.ask(COST).releasable) == (name, False, False)
 
 
-def test_a_study_is_the_same_again_and_counts_what_it_would_cost() -> None:
+def test_a_study_is_the_same_again_and_counts_what_it_would_cost():
     counted: list[Cost] = []
     one, two = (Study(np.random.default_rng(3), charge=counted.append).ask(COST)("a", [0] * 64, 1) for _ in range(2))
     assert one == two
@@ -200,7 +198,7 @@ def test_a_study_is_the_same_again_and_counts_what_it_would_cost() -> None:
         study().ask(None)
 
 
-def test_no_release_takes_noise_or_answers_from_outside() -> None:
+def test_no_release_takes_noise_or_answers_from_outside():
     """A study's answers have no way into a file: what writes one makes its own Ask, and that charges first."""
     kinds = ("path", "rows_work", "statistics", "synthetic", "rappor")
     modules = [

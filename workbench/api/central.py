@@ -218,7 +218,6 @@ def publish(
 def _published(
     handed: Handed, kind: kinds.Kind, options: Mapping[str, Any], epsilon: float | None, delta: float | None
 ) -> pd.DataFrame:
-    """Return what a release of ``kind``, or a study of it, holds."""
     request = kind.asked().from_plain(options)
     if kind.own_cost and (epsilon is not None or delta is not None):
         raise ParameterError("its cost follows from its options", "epsilon", "leave epsilon and delta out")
@@ -237,7 +236,6 @@ def _published(
 
 
 def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
-    """Return what a file of one of the formats of a kind holds."""
     if file_format == "json":
         return pd.read_json(io.BytesIO(data))
     text = table_format(file_format).read(data, PLAIN)
@@ -245,7 +243,6 @@ def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
 
 
 def _rows(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
-    """Return rows with labels, order and dtypes of the columns as they were given."""
     declared = {column.name: column for column in handed.plan.columns}
     text = table_format(file_format).read(data, handed.plan.writing or PLAIN)
     return restored(handed.frame, {name: text[name].to_list() for name in text.columns}, declared)

@@ -25,9 +25,7 @@ from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE,
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import note_study
 from workbench.sanitize.account_name import checked_name
-from workbench.signals import Notice
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Event
+from workbench.signals import CancelToken, Event, Notice
 
 PRIVATE = "private – not for release"
 
@@ -209,7 +207,6 @@ def opened(pays: Paid) -> Iterator[Ledger]:
 
 
 def _in_python(remedy: Remedy, pays: Paid) -> Remedy:
-    """Return a way out as it is done from Python."""
     book = f"api.ledger({'' if pays.ledger is None else repr(str(pays.ledger))})"
     if remedy.kind == RAISE_CAP:
         wanted = ", ".join(

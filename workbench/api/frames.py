@@ -191,15 +191,10 @@ def restored(
         declared: the plan's columns by name; of a column that is published as it is the cells say enough.
         stated: what the ``attrs`` of the result say.
     """
-    made = pd.DataFrame(
-        {label: _like(frame[label], cells[str(label)], declared[str(label)]) for label in _labels(frame, cells)}
-    )
+    labels = [label for label in frame.columns if str(label) in cells]
+    made = pd.DataFrame({label: _like(frame[label], cells[str(label)], declared[str(label)]) for label in labels})
     made.attrs.update(stated)
     return made
-
-
-def _labels(frame: pd.DataFrame, cells: Mapping[str, Cells]) -> list[Any]:
-    return [label for label in frame.columns if str(label) in cells]
 
 
 def _like(given: pd.Series[Any], cells: Cells, declared: Attribute) -> pd.Series[Any]:
@@ -272,7 +267,6 @@ def _number(text: str) -> bool:
 
 
 def _typed(table: Table, name: str) -> pd.Series[Any]:
-    """Return a column of a file with its type; of a text file a number where all of its cells are numbers."""
     cells = table.column(name)
     if name in table.types:
         found = as_type(cells, table.types[name])

@@ -11,8 +11,7 @@ import pandas as pd
 from workbench.api.datasets import PRIVATE, note, opened, paid, warn_of_study
 from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table import Table
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params import ParameterError, did_you_mean
 from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
 from workbench.release.ledger.study_note import note_study
 from workbench.release.path import destination

@@ -31,8 +31,7 @@ from workbench.release.path import (
 )
 from workbench.release.table_output import certified_copy
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import ignore
+from workbench.signals import CancelToken, ignore
 from workbench.work.noise import Study
 from workbench.work.work import Work, take_from_workers
 

@@ -27,8 +27,7 @@ from workbench.data.on_workers import LOCAL
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params import ParameterError, did_you_mean
 from workbench.privacy.accounting.event import exact
 
 

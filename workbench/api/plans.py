@@ -321,7 +321,6 @@ class _Facts:
         return named
 
     def column(self, name: str) -> dict[str, Any]:
-        """Return what is declared of a protected column."""
         if name in self.pairs:
             kind = self.kinds.get(name) or kind_of((self.dtypes or {}).get(name), self.pairs[name])
             facts = numeric(name, self.pairs[name], kind)
@@ -334,7 +333,6 @@ class _Facts:
 
 
 def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target: str | None) -> Questions:
-    """Return the answers to the three questions; those that are not given are as a first plan has them."""
     usual = Asked()
     asks, named = parse_asks(_names(ask)) if ask else (usual.asks, None)
     if named is not None and target not in (None, named):
@@ -345,7 +343,6 @@ def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target:
 
 
 def _needed(need: Iterable[str], target: str | None, frame: pd.DataFrame | None) -> list[str]:
-    """Return the needed columns and the target; raise :class:`ParameterError` for one that ``frame`` lacks."""
     wanted = [*_names(need), *([target] if target else [])]
     present = wanted if frame is None else [str(name) for name in frame.columns]
     for name in (n for n in wanted if n not in present):
@@ -375,7 +372,8 @@ def kind_of(dtype: Any, pair: Any) -> str | None:
     if pd.api.types.is_float_dtype(dtype):
         return "real"
     if pd.api.types.is_integer_dtype(dtype):
-        return "integer" if all(_is_whole(end) for end in pair) else "real"
+        whole = all(isinstance(end, numbers.Real) and float(end).is_integer() for end in pair)
+        return "integer" if whole else "real"
     return "date" if pd.api.types.is_datetime64_any_dtype(dtype) else None
 
 
@@ -490,10 +488,6 @@ def solve(
 
 def _as_shown(plain: sanitize_plan.Plan) -> Plan:
     return Plan(**{field.name: getattr(plain, field.name) for field in dataclasses.fields(sanitize_plan.Plan)})
-
-
-def _is_whole(end: Any) -> bool:
-    return isinstance(end, numbers.Real) and float(end).is_integer()
 
 
 def _day(end: Any, name: str, *, wanted: bool) -> float | None:

@@ -65,19 +65,6 @@ class MadeColumns:
         stated = {"missing": OWN_VALUE} if may_miss else {}
         return Column.from_plain({**self.facts[name].to_plain(), **stated, "action": "protect"}, f"column {name}")
 
-    def require_charged(self) -> None:
-        """Check that what follows from these columns can be released.
-
-        Raises:
-            ParameterError: the step that made them was not charged.
-        """
-        if not self.released:
-            raise ParameterError(
-                "the step before is a private study, and all that follows from it",
-                "ledger",
-                "give a ledger and output= to every step, or to none",
-            )
-
 
 def values_of(made: Any, facts: Sequence[Attribute], named: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Return the columns of rows (n, k) that a step made: numbers, and the values of categories.
@@ -150,7 +137,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             account=None if pays is None else pays.account,
         )
         features, declared = columns_of(plan, target)
-        parameters = self._parameters()
+        names_of = self.learner.parameters.declared()
+        given = {name: getattr(self, name) for name in names_of if getattr(self, name) is not None}
+        parameters = self.learner.parameters.from_plain(given, type(self).__name__)
         self._attributes: tuple[Attribute, ...] = tuple(c.facts() for c in features)
         self._account = self.account if pays is None else pays.account
         self.release_ = None
@@ -197,11 +186,6 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         with unreadable_rows():
             return matrix(table_of(frame), self._attributes)
 
-    def _parameters(self) -> Any:
-        names = self.learner.parameters.declared()
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return self.learner.parameters.from_plain(given, type(self).__name__)
-
     def epsilon_of_row(self) -> float:
         """Return what a fit costs for one row; raise :class:`ParameterError` where nobody has said."""
         epsilon: float | None = getattr(self, "epsilon", None)
@@ -210,8 +194,9 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         return epsilon
 
     def _refuse_for_release(self, before: MadeColumns | None) -> None:
-        if before is not None:
-            before.require_charged()
+        if before is not None and not before.released:
+            what = "the step before is a private study, and all that follows from it"
+            raise ParameterError(what, "ledger", "give a ledger and output= to every step, or to none")
         if self.random_state is not None:
             raise ParameterError("a release draws fresh randomness", "random_state", "leave it out")
 
@@ -245,7 +230,6 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         return tuple(made)
 
     def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
-        """Return the name of the column to predict, its values and its public facts."""
         if y is None:
             raise ParameterError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None", hint="give what to predict"

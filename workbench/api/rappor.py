@@ -28,8 +28,7 @@ from workbench.rappor.reports import read_sum
 from workbench.release.parts import keep_inputs
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import ignore
+from workbench.signals import CancelToken, ignore
 
 __all__ = ["decode", "encode", "map", "sum"]
 

@@ -37,11 +37,6 @@ class Released(Shown):
         self._classes = None if opened.task != CLASSIFICATION else _classes(opened.target.values(), classes)
 
     @property
-    def _account(self) -> str | None:
-        stated = self.card.get("account")
-        return None if stated is None else str(stated["name"])
-
-    @property
     def epsilon(self) -> float:
         """ε of its guarantee; a model that was trained on a release shares that of the release."""
         return float(self.card["guarantee"]["epsilon"])
@@ -89,7 +84,8 @@ class Released(Shown):
         if not made:
             raise AttributeError("this model makes no columns: call predict")
         rows = self._opened.made(self._table(X))
-        stated = MadeColumns({fact.name: fact for fact in made}, released=True, account=self._account)
+        account = self.card.get("account", {}).get("name")
+        stated = MadeColumns({fact.name: fact for fact in made}, released=True, account=account)
         index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(len(rows))
         return stated.on(values_of(rows, made, {}), index)
 
@@ -108,11 +104,8 @@ class Released(Shown):
         )
         facts |= {} if self._opened.columns else {"predicts": self._opened.target.name}
         facts |= {"release": self.card["release_id"]} if "release_id" in self.card else {}
-        return f"Released model {self._opened.title}", facts, [{"reads": a.name, "kind": a.kind} for a in self._inputs]
-
-    @property
-    def _inputs(self) -> tuple[Any, ...]:
-        return self._opened.attributes
+        reads = [{"reads": a.name, "kind": a.kind} for a in self._opened.attributes]
+        return f"Released model {self._opened.title}", facts, reads
 
     def _table(self, X: Any) -> Table:
         frame = frame_of_rows(X)
@@ -183,7 +176,6 @@ def load_model(folder: Place, *, classes: Sequence[Any] | None = None) -> Releas
 
 
 def _classes(texts: Sequence[str], given: Sequence[Any] | None) -> NDArray[Any]:
-    """Return the classes of a card as values, in its order."""
     if given is not None:
         known = {cell_text(value): i for i, value in enumerate(given)}
         if set(known) != set(texts):

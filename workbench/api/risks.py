@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -52,14 +51,11 @@ def attack(
         note(attacked.STUDY, table, read[part], study_ledger=study_ledger)
 
     private = any(part not in (RELEASE, MODEL) for part in read)
-    outcome = attacked.attack(chosen, request, {key: _source(value) for key, value in read.items()}, note=noted)
+    sources = {key: table_of(one) if isinstance(one, pd.DataFrame) else path_of(one) for key, one in read.items()}
+    outcome = attacked.attack(chosen, request, sources, note=noted)
     if private:
         warn_of_study("an attack", hint="its figures come from private rows")
     return {**outcome.plain(), "sentences": list(outcome.words())}
-
-
-def _source(value: pd.DataFrame | Place) -> Table | Path:
-    return table_of(value) if isinstance(value, pd.DataFrame) else path_of(value)
 
 
 class Figures(Shown, dict[str, Any]):

@@ -190,5 +190,4 @@ def _row(column: str, of: str, estimate: float, low: float, high: float) -> dict
 
 
 def _texts(frame: pl.DataFrame) -> dict[str, list[str | None]]:
-    """Return released cells as text, by column; ``None`` where a value is missing."""
     return {name: frame[name].to_list() for name in frame.columns}

@@ -102,7 +102,6 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _cells(options: CellOptions, chosen: Mechanism) -> Cells:
-    """Return the requested cells; by default a range of numbers, or two values."""
     if any(v is not None for v in (options.lower, options.upper, options.cells, options.domain)):
         return options.made()
     return Cells(size=2) if chosen.two_values else Cells.line(-1.0, 1.0, 101)

@@ -61,7 +61,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _simulated(result: Mapping[str, Any]) -> list[str]:
-    """Return the errors of three models at one ε, and what leaks."""
     found = result.get("simulated")
     if found is None:
         return []
@@ -114,7 +113,6 @@ def _textbook(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _found(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the figure that was found, and the others."""
     stated = {
         "epsilon": f"epsilon at most {round_up(result['epsilon'], 4)}",
         "noise": f"noise multiplier {round_up(result['noise_multiplier'], 5)}",
@@ -130,20 +128,17 @@ def _closed_form(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _accounts(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return a table of accounts, the best one marked."""
     rows = []
     for method, epsilon in result["totals"].items():
         mark = "← best" if method == result["best"] else result["refused"].get(method, "")
-        rows.append((method, "–" if epsilon is None else str(_shown(epsilon)), mark))
+        shown = "–"
+        if epsilon is not None:  # a sum that a person wrote in decimals keeps its digits
+            shown = str(Decimal(repr(epsilon)).quantize(Decimal("0.0001"), rounding=ROUND_CEILING))
+        rows.append((method, shown, mark))
     return {
         "table": columns_text(("account", "epsilon at most", ""), rows, right=(1,)),
         "title": named(totals.MIXED_ACCOUNTANTS, result["best"], "accountant").title,
     }
-
-
-def _shown(epsilon: float) -> Decimal:
-    """Return ε rounded up; a sum that a person wrote in decimals keeps its digits."""
-    return Decimal(repr(epsilon)).quantize(Decimal("0.0001"), rounding=ROUND_CEILING)
 
 
 _MORE: dict[str, Callable[[Mapping[str, Any]], dict[str, str]]] = {

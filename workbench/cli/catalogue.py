@@ -86,5 +86,4 @@ def load(name: str) -> Command:
 
 
 def _kind(name: str) -> Kind:
-    """Return the kind of release whose command is called ``name``."""
     return next(kind for kind in kinds.KINDS if kind.words[0] == name)

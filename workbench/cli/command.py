@@ -13,8 +13,7 @@ from workbench.params import ParameterError, Parameters, WorkbenchError
 from workbench.params.field import METADATA_KEY, BooleanField, TextsField
 from workbench.params.lists import RecordsField
 from workbench.params.remedies import LEDGER, shown
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import CancelToken, Emit, ignore
 
 READING = "how the file is read, where the guess is wrong (see `workbench help reading`)"
 """Heading of the reading options, which nearly every command has and few calls need: the help only lists them."""
@@ -133,7 +132,6 @@ def _add_flag(parser: argparse._ActionsContainer, cls: type[Parameters], name: s
 
 
 def _written(value: Any) -> str:
-    """Return a default as a person would type it."""
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -14,8 +14,7 @@ from typing import Any, TextIO
 from workbench.data.databases.address import PASSWORDS, Address
 from workbench.jobs import Job, run_to_end
 from workbench.jobs.log import log_trace
-from workbench.params import CancelledError
-from workbench.params.errors import one_line
+from workbench.params import CancelledError, one_line
 from workbench.privacy.accounting.compose import round_up
 from workbench.signals.cancel import WHOLE, CancelToken
 from workbench.signals.events import Budget, Cancelled, Emit, Event, Failed, Finished, Notice, Progress, Terminal
@@ -185,7 +184,6 @@ def _cut_off(work: Work, title: str, settle: Callable[[], str]) -> Work:
 
 
 def _end(title: str, settle: Callable[[], str]) -> None:
-    """End the program and the processes that it started."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):

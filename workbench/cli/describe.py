@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_join, columns_text, read_data
+from workbench.cli.tables import add_data, add_join, columns_text, read_data, shortened
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
 from workbench.data.joined import matched
 from workbench.data.table import Doubt, FileFacts, Joined, Table
-from workbench.params.amounts import counted
-from workbench.params.errors import one_line
+from workbench.params import counted, one_line
 
-_LONGEST_NAME = 40
 _MOST_LABELS = 12
 
 
@@ -42,7 +40,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _joined(table: Table, of: Joined) -> dict[str, Any]:
-    """Return what the second table is, and how many of its persons are in the first one."""
     stated = {"source": of.second.source, "person": of.person, "on": of.on, "rows": of.second.rows}
     return {**stated, "columns": list(of.names), "persons": matched(table)}
 
@@ -88,13 +85,7 @@ def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _short(text: str) -> str:
-    text = one_line(text)
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
-
-
 def _labels_text(columns: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what the file says of values, a line for each column."""
     lines = []
     for column in columns:
         labels = [f"{value} = {label}" for value, label in column["labels"].items()]
@@ -103,7 +94,7 @@ def _labels_text(columns: Sequence[Mapping[str, Any]]) -> list[str]:
         if column["missing_codes"]:
             stated.append(f"missing: {', '.join(column['missing_codes'])}")
         if stated:
-            lines.append(one_line(f"  {_short(column['name'])}: {', '.join(stated)}"))
+            lines.append(one_line(f"  {shortened(column['name'])}: {', '.join(stated)}"))
     return ["", "What the file says of values; nobody has confirmed it:", *lines] if lines else []
 
 
@@ -132,7 +123,7 @@ def _text(result: Mapping[str, Any]) -> str:
     for column in result["columns"]:
         stated = one_line("; ".join(suspicion["reason"] for suspicion in column["suspicions"]))
         counts = (f"{column['missing']:,}", f"{column['distinct']:,}")
-        rows.append((_short(column["name"]), column["kind"], *counts, _short(column["label"]), stated))
+        rows.append((shortened(column["name"]), column["kind"], *counts, shortened(column["label"]), stated))
     titles = ("column", "kind", "missing", "distinct", "label", "look at")
     used = [k for k in range(len(titles)) if k < 4 or any(row[k] for row in rows)]
     header = [titles[k] for k in used]

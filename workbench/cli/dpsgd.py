@@ -11,8 +11,7 @@ from workbench.cli.command import Command, Context
 from workbench.cli.releasing import add_release, check_documents, documents_text, warn_of, write_documents
 from workbench.cli.tables import add_data, charged_words, figure
 from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
-from workbench.params import ParameterError
-from workbench.params.amounts import counted, paid
+from workbench.params import ParameterError, counted, paid
 from workbench.release.kept_run import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED

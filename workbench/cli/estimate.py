@@ -12,9 +12,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import add_engine, columns_text, engine_of, figure
 from workbench.data.databases.address import as_path
-from workbench.params import Parameters, real, texts
-from workbench.params.amounts import counted
-from workbench.params.field import RealField
+from workbench.params import Parameters, RealField, counted, real, texts
 from workbench.release.estimates import estimates_of, pair_named
 from workbench.release.verify import verified_release
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
@@ -96,7 +94,9 @@ def _text(result: Mapping[str, Any]) -> str:
             stated = tuple(map(_day, _figures(column["mean"]))) if days else _interval(column["mean"])
             rows.append((column["name"], "mean", *stated, mark))
         for quantile in column.get("quantiles", ()):
-            rows.append((column["name"], _quantile_name(quantile["quantile"]), *_quantile(quantile, column["kind"])))
+            share = quantile["quantile"]
+            what = "median" if share == 0.5 else f"{100 * share:g} % quantile"
+            rows.append((column["name"], what, *_quantile(quantile, column["kind"])))
         if "missing" in column:
             rows.append((column["name"], "missing", *_interval(column["missing"]), mark))
         frequencies = column.get("frequencies", {})
@@ -134,10 +134,6 @@ def _text(result: Mapping[str, Any]) -> str:
     if RATIO in methods:
         lines.append("ratio: a ratio of two unbiased estimates; its own bias is about one row's worth.")
     return "\n".join(lines)
-
-
-def _quantile_name(share: float) -> str:
-    return "median" if share == 0.5 else f"{100 * share:g} % quantile"
 
 
 def _quantile(found: Mapping[str, Any], kind: str) -> tuple[str, ...]:
@@ -182,7 +178,6 @@ def _day(number: float) -> str:
 
 
 def _interval(interval: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the figures as a person reads them."""
     return tuple(map(figure, _figures(interval)))
 
 

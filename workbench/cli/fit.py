@@ -31,8 +31,7 @@ from workbench.cli.training_data import stopped_words
 from workbench.data.on_workers import LOCAL
 from workbench.data.read import ReadOptions
 from workbench.learners import learner
-from workbench.params import ParameterError
-from workbench.params.amounts import counted, paid
+from workbench.params import ParameterError, counted, paid
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.paused_training import charge_text
@@ -121,7 +120,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _add_released(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a release in place of DATA, ε and bounds."""
     able = ", ".join(model.name for model in learners.LEARNERS if model.corrected is not None)
     group = parser.add_argument_group(
         "in place of DATA, --epsilon and --bounds",
@@ -133,7 +131,6 @@ def _add_released(parser: argparse.ArgumentParser) -> None:
 
 
 def _asks_for_release(options: argparse.Namespace) -> bool:
-    """Return whether the model is to learn from a release."""
     if options.on_release is None:
         missing = [said for name, said in _NEEDED.items() if getattr(options, name) is None]
         if options.certificate is not None:
@@ -170,7 +167,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _on_release(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    """Train, write the model, and say which release it was trained on."""
     chosen = learner(options.model)
     made = train_on_release(
         chosen,

@@ -10,8 +10,8 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import columns_text, figure
 from workbench.params.field import IntegerField
-from workbench.sanitize.forecast import Forecast, forecast
-from workbench.sanitize.plan import Plan, load_plan
+from workbench.sanitize.forecast import forecast
+from workbench.sanitize.plan import load_plan
 from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, relations_words
 
 _ROWS = IntegerField(
@@ -30,7 +30,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = load_plan(options.plan)
     rows = None if options.rows is None else _ROWS.parse(options.rows, "--rows")
     made = forecast(plan)
-    faded = relations_words(made)
+    faded, release = relations_words(made), {}
+    if rows is not None:
+        from workbench.studies.ways import compare_ways  # a third of what the command loads
+
+        release = {"release": compare_ways(plan, int(rows), made).to_plain()}
     columns = [c.to_plain() | ({} if rows is None else {"mean_error": c.mean_error(rows)}) for c in made.columns]
     return {
         "epsilon_total": float(made.epsilon_total),
@@ -40,14 +44,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "columns": columns,
         "outside_guarantee": list(made.outside),
         "warnings": [f"{faded} {RELATIONS_WAYS_OUT}"] if faded else [],
-        **({} if rows is None else {"release": _ways_to_release(plan, rows, made)}),
+        **release,
     }
-
-
-def _ways_to_release(plan: Plan, rows: int, made: Forecast) -> dict[str, Any]:
-    from workbench.studies.ways import compare_ways  # a third of what the command loads
-
-    return compare_ways(plan, rows, made).to_plain()
 
 
 def _text(result: Mapping[str, Any]) -> str:

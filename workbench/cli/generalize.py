@@ -14,9 +14,7 @@ from workbench.cli.releasing import add_documents, check_documents, documents_te
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, Parameters, texts
-from workbench.params.amounts import counted
-from workbench.params.errors import one_line
+from workbench.params import InputError, ParameterError, Parameters, counted, one_line, texts
 from workbench.release.atomic import write_output
 from workbench.release.described_release import note_unless_released
 from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
@@ -213,6 +211,7 @@ def _text(result: Mapping[str, Any]) -> str:
         for name, level in result["levels"].items()
     ]
     losses = ", ".join(f"{name} {figure(value)}" for name, value in result["losses"].items())
+    shares = {of: percent(share) for of, share in result.get("accuracy", {}).items()}
     return "\n".join(
         [
             columns_text(("column", "level", ""), [[str(cell) for cell in row] for row in levels]),
@@ -220,17 +219,13 @@ def _text(result: Mapping[str, Any]) -> str:
             f"of at least {result['k']}; "
             f"{result['suppressed']} left out",
             f"loss: {losses}",
-            *([] if "accuracy" not in result else [_accuracy_text(result["accuracy"])]),
+            *([ACCURACY.format_map(shares)] if shares else []),
             *([] if not result["failures"] else ["what is certain all the same: private – not for release"]),
             *(one_line(f"  {' '.join(sentences)}") for sentences in result["failures"]),
             f"written to {one_line(result['output'])}",
             f"certificate {one_line(result['certificate'])}{documents_text(result)}",
         ]
     )
-
-
-def _accuracy_text(shares: Mapping[str, float]) -> str:
-    return ACCURACY.format_map({of: percent(share) for of, share in shares.items()})
 
 
 COMMAND = Command(

@@ -14,16 +14,15 @@ from workbench.cli.tables import add_ledger, add_output, add_reading, columns_te
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.features import ImageFeatures, TableData
-from workbench.params import InputError, ParameterError
-from workbench.params.amounts import counted
+from workbench.params import InputError, ParameterError, counted
 from workbench.params.remedies import shown
 from workbench.release.atomic import write_error
 from workbench.release.model.preflight import network_features
 from workbench.render.grid_figure import grid_figure
 from workbench.render.offscreen import write_figure
 from workbench.sanitize.plan import load_plan
+from workbench.studies.grid.files import TEMPLATE, GridSpec, load_spec
 from workbench.studies.grid.lines import sweep_lines
-from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
 from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 _TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
@@ -111,7 +110,6 @@ def _write_template(path: Path) -> dict[str, Any]:
 
 
 def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tuple[LoadedRows, Table]:
-    """Return the rows of a sweep, and the table or images that they are."""
     file, path = spec.file, options.spec
     source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
     if is_image_set(source):

@@ -46,7 +46,6 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    """Show the window until it is closed."""
     data: str | None = options.data
     if options.sample is not None:
         from workbench.data.samples.sample_tables import sample

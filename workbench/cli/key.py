@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.params import ParameterError
-from workbench.params.codec import read_text
+from workbench.params import ParameterError, read_text
 from workbench.release import signature
 
 

@@ -22,9 +22,7 @@ from workbench.cli.tables import (
     read_data,
 )
 from workbench.data.table import Table
-from workbench.params import ParameterError
-from workbench.params.amounts import paid
-from workbench.params.field import IntegerField
+from workbench.params import IntegerField, ParameterError, paid
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import DELTA, EPSILON, require_small_cost
 from workbench.release.kinds import TABLES, Kind
@@ -88,7 +86,10 @@ class KindCommand:
 
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
         """Return what the result says besides what every release does; of a forecast ``done`` is ``None``."""
-        return {} if done is not None else {"asked": _asked(asked.work), "unit": _unit(asked.work)}
+        if done is not None:
+            return {}
+        events = [{"label": event.label, "amount": float(amount_of(event))} for event in asked.work.events]
+        return {"asked": events, "unit": "epsilon" if asked.work.budget is None else "rho"}
 
     def table(self, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
         """Return the table that DATA names."""
@@ -149,7 +150,8 @@ class KindCommand:
         stated = None if kind.own_cost else options.delta
         delta = Decimal(0) if stated is None else exact(DELTA.parse(stated, "--delta"))
         if kind.forecasts and options.forecast:
-            rows, plan = _forecast_rows(options), kind.planned(_forecast_plan(options), request)
+            rows, plan = _forecast_facts(options)
+            plan = kind.planned(plan, request)
             work = kind.work_of(plan, request, epsilon, delta, rows, kind.formats[0])
             asked = Asked(request, plan, epsilon, delta, rows, work)
             return {**_forecast_cost(asked), **self.facts(asked, None, context)}
@@ -160,7 +162,10 @@ class KindCommand:
         to = place(options, *files, formats=kind.suffixes())
         named = None if options.plan is None else load_confirmed(options.plan, options.account)
         table = self.table(options, context, named)
-        plan = kind.planned(charged_to(_open_plan(table), options.account) if named is None else named, request)
+        if named is None:  # every column is read as text, one row of a person
+            columns = tuple(Column(name=name, action="drop") for name in table.names)
+            named = charged_to(Plan(epsilon=1.0, columns=columns), options.account)
+        plan = kind.planned(named, request)
         rows = plan.rows_of(table).rows
         plan = written_like(plan, table, to.format) if kind.formats == TABLES else plan
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)
@@ -179,29 +184,13 @@ class KindCommand:
         return "\n".join([*lines, f"a release would charge epsilon = {cost}; nothing is charged now"])
 
 
-def _open_plan(table: Table) -> Plan:
-    """Return the plan of a file without one: every column is read as text, one row of a person."""
-    return Plan(epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in table.names))
-
-
-def _unit(work: Work) -> str:
-    return "epsilon" if work.budget is None else "rho"
-
-
-def _asked(work: Work) -> list[dict[str, Any]]:
-    return [{"label": event.label, "amount": float(amount_of(event))} for event in work.events]
-
-
-def _forecast_rows(options: argparse.Namespace) -> int:
+def _forecast_facts(options: argparse.Namespace) -> tuple[int, Plan]:
     if options.rows is None:
         raise ParameterError("--forecast reads no table", hint="give --rows N")
-    return int(_ROWS.parse(options.rows, "--rows"))
-
-
-def _forecast_plan(options: argparse.Namespace) -> Plan:
+    rows = int(_ROWS.parse(options.rows, "--rows"))
     if options.plan is None:
         raise ParameterError("--forecast reads no table, and no plan names its columns", hint="give --plan PLAN")
-    return load_plan(options.plan)
+    return rows, load_plan(options.plan)
 
 
 def _require_release(options: argparse.Namespace) -> None:
@@ -214,7 +203,6 @@ def _require_release(options: argparse.Namespace) -> None:
 
 
 def _forecast_cost(asked: Asked) -> dict[str, Any]:
-    """Return what a release would charge."""
     cost = asked.work.cost(asked.plan.rows_per_person)
     if cost.delta:
         require_small_cost(cost, asked.rows, rows_per_person=asked.plan.rows_per_person)

@@ -21,9 +21,8 @@ from workbench.cli.tables import (
 )
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
-from workbench.params import CheckFailedError
-from workbench.params.amounts import counted, left, limit, paid
-from workbench.params.errors import one_line
+from workbench.params import CheckFailedError, counted, one_line
+from workbench.params.amounts import left, limit, paid
 from workbench.release.atomic import write_output
 from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
@@ -123,14 +122,12 @@ def _merged(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _accepted(options: argparse.Namespace) -> dict[str, Any]:
-    """Record that a ledger goes on although entries are missing in it."""
     with Ledger.open(existing_ledger(options.ledger)) as ledger:
         mark = ledger.accept()
         return {**summary(ledger), "accepted": {"missing": mark.seq, "time": mark.time}}
 
 
 def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity | str]:
-    """Return the marks of the newer table, and of the older one or its account."""
     new = ledger.identify(_data(options.data, options, context))
     return new, _known(options.of, options, context, ledger)  # both are read with the same options
 
@@ -208,7 +205,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _tables(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the tables of releases, of accounts, of private figures and of generalised tables."""
     rows = [
         (
             _moment(e["time"]),
@@ -248,7 +244,6 @@ def _tables(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _moment(time: str) -> str:
-    """Return a time of the ledger as a person reads it."""
     return time[:19].replace("T", " ")
 
 

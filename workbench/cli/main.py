@@ -21,9 +21,8 @@ from workbench.cli.catalogue import commands, help_of, is_command, load
 from workbench.cli.command import READING, Command, Context, add_options, repeat_what_is_in_use
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.address import require_no_password
-from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
-from workbench.params.errors import one_line, visible
-from workbench.params.field import did_you_mean
+from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError, did_you_mean, one_line
+from workbench.params.errors import visible
 from workbench.params.remedies import remedies_of
 from workbench.render.help_topics import TOPICS, topic_text, topic_title
 
@@ -139,7 +138,6 @@ def _known(name: str, thing: str, *others: str) -> Command:
 
 
 def _help(words: list[str]) -> int:
-    """Print the overview, or what ``workbench help TOPIC`` asks for: a topic, or the help of a command."""
     if not words:
         _say(_overview())
         return DONE
@@ -199,7 +197,9 @@ def _carried_out(command: Command, options: argparse.Namespace) -> int:
     )
     if result is None:
         return BUG
-    _print(result, command, as_json=options.json)
+    # allow_nan=False: an infinity in a result would be a bug, and is no JSON.
+    as_json = options.json and json.dumps(result, ensure_ascii=False, allow_nan=False)
+    _say(as_json or command.text(_in_one_line(result)))
     return FAULT_FOUND if result.get("ok") is False else DONE
 
 
@@ -212,11 +212,6 @@ def _settle(options: argparse.Namespace) -> str:
         remove_unnamed()
         return settle_own(getattr(options, "ledger", None))
     return ""
-
-
-def _print(result: Mapping[str, Any], command: Command, *, as_json: bool) -> None:
-    # allow_nan=False: an infinity in a result would be a bug, and is no JSON.
-    _say(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else command.text(_in_one_line(result)))
 
 
 def _in_one_line(value: Any) -> Any:

@@ -101,7 +101,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _central_text(result: Mapping[str, Any]) -> str:
-    """Return the card as a person reads it."""
     lines = [f"{result['title']} at epsilon = {figure(result['epsilon'])}: {result['summary']}"]
     if result["exact_epsilon"] is not None:
         lines.append(f"  largest privacy loss of one output  {round_up(result['exact_epsilon'] * (1 - 1e-12), 6)}")

@@ -27,8 +27,7 @@ from workbench.deep.memory_study import (
     study_lines,
 )
 from workbench.deep.networks import Network, network
-from workbench.params import ParameterError, Parameters, choice, integer, text
-from workbench.params.amounts import counted
+from workbench.params import ParameterError, Parameters, choice, counted, integer, text
 from workbench.release.atomic import write_output
 
 _IMAGE = 28 * 28

@@ -9,8 +9,7 @@ from workbench import learners
 from workbench.cli.command import add_options, flag_of, read_options
 from workbench.deep.networks import Network
 from workbench.learners import Learner
-from workbench.params import ParameterError, Parameters
-from workbench.params.field import RealField
+from workbench.params import ParameterError, Parameters, RealField
 from workbench.privacy.accounting.event import RELATION
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 

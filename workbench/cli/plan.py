@@ -18,9 +18,8 @@ from workbench.data.reading import reading_of
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.params import InputError, ParameterError, WorkbenchError, one_line
 from workbench.params.codec import parse_toml, read_text, read_toml
-from workbench.params.errors import one_line
 from workbench.params.field import RealField
 from workbench.params.remedies import shown
 from workbench.privacy.local import mechanisms
@@ -150,7 +149,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _join(options: argparse.Namespace, table: Table) -> Join | None:
-    """Return the second table as the plan states it; its persons are those of the plan."""
     if table.joined is None:
         return None
     if options.unit not in (None, table.joined.person):
@@ -175,7 +173,6 @@ def _persons(options: argparse.Namespace, found: tuple[str, int] | None) -> tupl
 
 
 def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> Questions:
-    """Return the answers that the options give, and what is suggested for the others."""
     usual = Asked()
     asks, target = parse_asks(options.ask.split(",")) if options.ask is not None else (usual.asks, None)
     if target is not None and options.target not in (None, target):
@@ -233,7 +230,6 @@ def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
 
 
 def _declared(data: str) -> tuple[Attribute, ...]:
-    """Return the public facts that come with a bundled sample."""
     if not data.startswith(SAMPLE_PREFIX):
         return ()
     return sample_attributes(data.removeprefix(SAMPLE_PREFIX))

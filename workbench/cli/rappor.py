@@ -177,7 +177,6 @@ def _simulate(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _observed(options: argparse.Namespace, context: Context, data: str, column: str) -> Distribution:
-    """Return the distribution of a column of somebody's rows, which is private."""
     table = read_table(data, cancel=context.cancel)
     found = observed(table.column(column).to_list(), f"the column {column}")
     note_study(options, context, table, "rappor")
@@ -207,7 +206,6 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _found(result: Mapping[str, Any]) -> str:
-    """Return the strings that were found, the most frequent first, and what no candidate explains."""
     found = result["strings"]
     rows = [
         [

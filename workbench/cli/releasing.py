@@ -15,8 +15,7 @@ from workbench.cli.tables import (
     charged_words,
 )
 from workbench.data.databases.address import shown
-from workbench.params import ParameterError, WorkbenchError
-from workbench.params.amounts import counted
+from workbench.params import ParameterError, WorkbenchError, counted
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import commitment

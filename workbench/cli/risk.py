@@ -10,9 +10,8 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data
-from workbench.params.amounts import counted
-from workbench.params.errors import one_line
+from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data, shortened
+from workbench.params import counted, one_line
 from workbench.release.described_release import is_release
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import read_hierarchies
@@ -59,15 +58,10 @@ def text(result: Mapping[str, Any]) -> str:
     parts = [one_line(f"{Path(result['source']).name}: {rows} by {', '.join(result['quasi'])}")]
     for measure in measures.MEASURES:
         if measure.shows in result:
-            lines = [[_cut(line.title), one_line(line.value)] for line in measure.lines(result)]
+            lines = [[shortened(line.title, _WIDEST), one_line(line.value)] for line in measure.lines(result)]
             parts += ["", measure.title, columns_text(("", ""), lines).partition("\n")[2]]
     whose = "private – not for release" if result["private"] else "of a released table: its figures are public"
     return "\n".join([*parts, "", whose])
-
-
-def _cut(title: str) -> str:
-    line = one_line(title)
-    return line if len(line) <= _WIDEST else line[: _WIDEST - 1] + "…"
 
 
 COMMAND = Command(

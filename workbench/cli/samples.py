@@ -10,10 +10,6 @@ from workbench.cli.command import Command, Context
 from workbench.data.samples.sample_tables import SAMPLES
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
-    """Add nothing: the command takes no arguments of its own."""
-
-
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     return {
         "samples": [sample.name for sample in SAMPLES],
@@ -27,4 +23,4 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", "Name one where a command needs DATA, for example: workbench describe sample:people"])
 
 
-COMMAND = Command("workbench samples", _configure, _run, _text)
+COMMAND = Command("workbench samples", lambda parser: None, _run, _text)

@@ -12,9 +12,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import add_data, add_join, add_output, columns_text, figure, read_data
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.samples.sample_tables import sample_attributes
-from workbench.params import ParameterError
-from workbench.params.amounts import paid
-from workbench.params.codec import write_toml
+from workbench.params import ParameterError, paid, write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.release.atomic import write_output
 from workbench.release.delta_limit import require_small_delta
@@ -48,7 +46,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     result = {**found.to_plain(), "epsilon_total": total, "rows": rows}
     result["outside_guarantee"] = list(read_off(plan.protected))
     if options.output is not None and found.plan is not None:
-        write_output(options.output, _written(found).encode())
+        written = found.plan.to_toml() if found.request is None else write_toml(found.request.to_plain())
+        write_output(options.output, written.encode())
         result |= {"output": str(options.output), "next": _next(options, found)}
     return result
 
@@ -80,13 +79,7 @@ def _facts(options: argparse.Namespace, context: Context, stated: int | None) ->
     return plan, rows
 
 
-def _written(found: Solution) -> str:
-    assert found.plan is not None
-    return found.plan.to_toml() if found.request is None else write_toml(found.request.to_plain())
-
-
 def _next(options: argparse.Namespace, found: Solution) -> str:
-    """Return the command that releases it."""
     data = "DATA" if Path(options.data).suffix.lower() == ".toml" else options.data
     declared = options.plan or ("PLAN" if options.data.startswith(SAMPLE_PREFIX) else options.data)
     if found.way == ROWS:

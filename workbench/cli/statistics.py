@@ -39,7 +39,6 @@ class StatisticsCommand(KindCommand):
 
 
 def _sizes(stated: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a table of what to expect of groups of stated sizes, between blank lines; empty where there are none."""
     rows = [
         [
             _called(f),

@@ -17,7 +17,7 @@ from workbench.data.on_workers import DASK, LOCAL, Workers, workers_of
 from workbench.data.read import ReadOptions, read_table, require_options
 from workbench.data.reading import over
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError, ParameterError, one_line
 from workbench.params.amounts import counted, left, paid
 from workbench.privacy.accounting.compose import round_up
 from workbench.processes.dask_address import FORMS
@@ -190,6 +190,12 @@ def columns_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         cells = [f"{c:>{w}}" if i in right else f"{c:<{w}}" for i, (c, w) in enumerate(zip(row, widths, strict=True))]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def shortened(text: str, most: int = 40) -> str:
+    """Return a name or value of somebody's file in one line of at most so many letters."""
+    text = one_line(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def figure(value: float) -> str:

@@ -16,8 +16,7 @@ from workbench.deep import networks
 from workbench.deep.features import Features
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
-from workbench.params import InputError, ParameterError
-from workbench.params.amounts import counted, paid
+from workbench.params import InputError, ParameterError, counted, paid
 from workbench.release.model.paused_training import (
     NOTHING,
     PAUSED,

@@ -10,8 +10,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
 from workbench.data.databases.address import address_of, as_path
-from workbench.params import ParameterError
-from workbench.params.errors import one_line
+from workbench.params import ParameterError, one_line
 from workbench.release.bundle import bundle_cannot_know
 from workbench.release.card import CANNOT_KNOW_ORIGIN
 from workbench.release.certificate import MADE_FROM, is_model, read_card

@@ -1,31 +1,30 @@
 """Declared, validated, typed parameters: forms, command-line options and TOML derive from them."""
 
-from workbench.params.errors import (
-    BudgetRefusedError,
-    CancelledError,
-    CheckFailedError,
-    InputError,
-    ParameterError,
-    WorkbenchError,
-)
-from workbench.params.field import Field, Parameters, boolean, choice, declared_by, integer, real, text, texts
-from workbench.params.lists import records
-
-__all__ = [
-    "BudgetRefusedError",
-    "CancelledError",
-    "CheckFailedError",
-    "Field",
-    "InputError",
-    "ParameterError",
-    "Parameters",
-    "WorkbenchError",
-    "boolean",
-    "choice",
-    "declared_by",
-    "integer",
-    "real",
-    "records",
-    "text",
-    "texts",
-]
+from workbench.params.amounts import counted as counted
+from workbench.params.amounts import paid as paid
+from workbench.params.codec import parse_json as parse_json
+from workbench.params.codec import parse_toml as parse_toml
+from workbench.params.codec import read_json as read_json
+from workbench.params.codec import read_text as read_text
+from workbench.params.codec import read_toml as read_toml
+from workbench.params.codec import write_toml as write_toml
+from workbench.params.errors import BudgetRefusedError as BudgetRefusedError
+from workbench.params.errors import CancelledError as CancelledError
+from workbench.params.errors import CheckFailedError as CheckFailedError
+from workbench.params.errors import InputError as InputError
+from workbench.params.errors import ParameterError as ParameterError
+from workbench.params.errors import WorkbenchError as WorkbenchError
+from workbench.params.errors import one_line as one_line
+from workbench.params.field import Field as Field
+from workbench.params.field import IntegerField as IntegerField
+from workbench.params.field import Parameters as Parameters
+from workbench.params.field import RealField as RealField
+from workbench.params.field import boolean as boolean
+from workbench.params.field import choice as choice
+from workbench.params.field import declared_by as declared_by
+from workbench.params.field import did_you_mean as did_you_mean
+from workbench.params.field import integer as integer
+from workbench.params.field import real as real
+from workbench.params.field import text as text
+from workbench.params.field import texts as texts
+from workbench.params.lists import records as records

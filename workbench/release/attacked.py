@@ -17,8 +17,7 @@ from workbench.data.databases.address import address_of
 from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, Parameters, WorkbenchError
-from workbench.params.amounts import counted
+from workbench.params import InputError, ParameterError, Parameters, WorkbenchError, counted
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
 from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, stated
@@ -32,8 +31,7 @@ from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN, Writing
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, ignore
 
 if TYPE_CHECKING:
     from workbench.release.model.open_model import OpenModel

@@ -17,8 +17,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.learners import learner
-from workbench.params import CheckFailedError, InputError, ParameterError, Parameters, WorkbenchError
-from workbench.params.codec import read_json
+from workbench.params import CheckFailedError, InputError, ParameterError, Parameters, WorkbenchError, read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
 from workbench.release.certificate import GENERALISED_FORMAT, JOINED_ROWS, MADE_FROM, encoded, ledger_facts
@@ -318,7 +317,6 @@ def _copy(source: Path, target: Path) -> str:
 
 
 def _require_whole(stated: DescribedRelease, released: str, sums: Mapping[str, str]) -> None:
-    """Raise :class:`CheckFailedError` unless the copies are what the certificate names."""
     document = stated.document
     if stated.kind == "model":
         wanted = {f"{released}/{name}": digest for name, digest in document["files"].items()}

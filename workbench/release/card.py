@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -18,16 +18,15 @@ from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema, plain_part
-from workbench.params import InputError, ParameterError, WorkbenchError
-from workbench.params.codec import read_json
+from workbench.params import InputError, ParameterError, WorkbenchError, read_json
 from workbench.privacy.accounting.event import Cost, exact
 from workbench.privacy.central.share import Budget
-from workbench.release.certificate import MADE_FROM, queries_of
+from workbench.release.certificate import CARD_FORMAT, MADE_FROM, guarantee_facts, queries_of
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.entry import decimal_text
-from workbench.release.statements import TRAINED_ON_RELEASE, model_statement
+from workbench.release.statements import TRAINED_ON_RELEASE, Persons, model_statement
 from workbench.work.noise import Charged, uncharged
-from workbench.work.work import amount_of, cost_of
+from workbench.work.work import Made, amount_of, cost_of
 
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
@@ -53,6 +52,25 @@ class Learned(Protocol):
 def model_bytes(model: Learned) -> bytes:
     """Return the file of a learner's model: public facts and noisy whole numbers, from which the rest follows."""
     return (json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def made(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: bool) -> Made:
+    """Return what is published of a model: its files, and a card that says this beside its guarantee.
+
+    Raises:
+        AssertionError: its noise was seeded (not ``releasable``): a bug, found before anything is written.
+    """
+    if not releasable:
+        raise AssertionError("a model trained with seeded noise cannot be released")
+    return Made(files, stated)
+
+
+def card_facts(made: Made, cost: Cost) -> dict[str, Any]:
+    """Return what the card of a model says beside its files and what the ledger says of it."""
+    stated = made.method
+    figures = (cost.epsilon, cost.delta), replaced(cost, stated["rows"])
+    guarantee = guarantee_facts(stated["guarantee"]["statement"], *figures, stated["guarantee"]["randomness"])
+    return {"format": CARD_FORMAT, **stated, "guarantee": guarantee}
 
 
 def learned(card: dict[str, Any], folder: Path) -> Any:
@@ -90,7 +108,6 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
-    """Yield what contradicts itself on the card of a model that was trained on a release, and costs nothing."""
     stated, guarantee = card["training"], card["guarantee"]
     if card["model"] not in {known.name for known in learners.LEARNERS}:
         yield "no network learns from a release, and the card names one"
@@ -233,7 +250,6 @@ def _norm_moved(stated: dict[str, Any], schedule: Schedule) -> Iterator[str]:
 
 
 def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
-    """Yield where the number of steps does not fit why the training ended."""
     steps, stopped = stated["steps"], stated["stopped"]
     whole = _EPOCHS if schedule.steps == schedule.steps_asked else _CAP
     fits = steps == schedule.steps if stopped == whole else stopped == _CLOCK and steps <= schedule.steps
@@ -284,11 +300,10 @@ def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str
 
 
 def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...]) -> Iterator[str]:
-    """Yield where the words of the guarantee are not those of such a release."""
-    unit, join = card["training"].get("unit"), card["training"].get("join")
+    persons = Persons(people, card["training"].get("unit"), card["training"].get("join"))
     # Rows of a person are emptied only where the plan replaces invalid values.
-    ways = (False, True) if unit is None else (True,)
-    words = [model_statement(people, replaces_invalid=way, delta=delta, unit=unit, join=join) for way in ways]
+    ways = (False, True) if persons.unit is None else (True,)
+    words = [model_statement(persons, replaces_invalid=way, delta=delta) for way in ways]
     if card["guarantee"]["statement"] not in words:
         yield "the guarantee is not worded as one of such a model"
     if card["guarantee"]["randomness"] not in randomness:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench
-from workbench.params import CheckFailedError, InputError
-from workbench.params.codec import read_json
+from workbench.params import CheckFailedError, InputError, read_json
 from workbench.paths import resources
 from workbench.privacy.accounting.compose import total
 from workbench.privacy.accounting.event import RELATION, ApproximateDp, PureDp, ZeroConcentrated
@@ -27,7 +26,7 @@ from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.entry import decimal_text, minus
 from workbench.release.ledger.records import PERSON, STEWARD, Account
-from workbench.release.statements import central_statement, table_statement
+from workbench.release.statements import Persons, central_statement, table_statement
 from workbench.release.table_formats import DATABASE, suffix_of
 from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED, ProtectedColumn
 from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
@@ -49,13 +48,8 @@ def _validator(name: str) -> Any:
     types = usual.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
     )
-    return jsonschema.validators.extend(usual, type_checker=types)(_schema(name))
-
-
-def _schema(name: str) -> dict[str, Any]:
-    text = (resources() / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    schema = json.loads((resources() / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return jsonschema.validators.extend(usual, type_checker=types)(schema)
 
 
 SUFFIX, CARD = ".certificate.json", "card.json"
@@ -255,14 +249,8 @@ def guarantee(plan: Plan) -> dict[str, Any]:
         (float(charged), 0.0),
         kind(ROWS).randomness,
         epsilon_row=decimal_text(plan.row_epsilon()),
-        rows_per_person=plan.rows_per_person,
-        **unit_facts(plan.unit, plan.joined_on),
+        **Persons.of(plan).facts(),
     )
-
-
-def unit_facts(unit: str | None, join: str | None = None) -> dict[str, str]:
-    """Return what a certificate or card says of the columns that identify a person in the table and in a joined one."""
-    return {key: name for key, name in (("unit", unit), ("join", join)) if name is not None}
 
 
 def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str, Any]]:
@@ -331,16 +319,9 @@ def central_guarantee(
     row = budget_of(events, budget)
     cost = cost_of(events, plan.rows_per_person, budget)
     known = kind(kind_name)
-    statement = central_statement(
-        known.released,
-        plan.rows_per_person,
-        replaces_invalid=plan.replaces_invalid,
-        delta=row.gaussian,
-        unit=plan.unit,
-        join=plan.joined_on,
-    )
-    more: dict[str, Any] = {"epsilon_row": decimal_text(row.epsilon), "rows_per_person": plan.rows_per_person}
-    more |= unit_facts(plan.unit, plan.joined_on)
+    persons, replaces = Persons.of(plan), plan.replaces_invalid
+    statement = central_statement(known.released, persons, replaces_invalid=replaces, delta=row.gaussian)
+    more: dict[str, Any] = {"epsilon_row": decimal_text(row.epsilon), **persons.facts()}
     if row.gaussian:
         rho = total(e.rho for e in events if isinstance(e, ZeroConcentrated))
         more |= {"delta_row": decimal_text(row.delta), **({"rho_row": decimal_text(rho)} if rho else {})}

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from workbench.params import ParameterError
-from workbench.params.field import RealField
+from workbench.params import ParameterError, RealField
 from workbench.privacy.accounting.accountant import loss_of_rows
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, group

@@ -28,8 +28,7 @@ from workbench.release.ledger.study_note import note_study
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.open_release import located
 from workbench.render.document import Document
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import CancelToken, Emit, ignore
 
 GENERALISED = "generalised"
 """The kind of a generalised table, which has no guarantee."""

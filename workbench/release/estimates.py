@@ -10,17 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.on_workers import PartsOnWorkers, Workers
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params import ParameterError, did_you_mean
 from workbench.release.open_release import released_cells
 from workbench.release.verify import VerifiedRelease
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.estimates import ColumnEstimate, estimate_column
 from workbench.sanitize.estimates.pairs import PairEstimate, estimate_pair
 from workbench.sanitize.estimates.quantiles import Quantile, estimate_quantiles
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.work.work import Sums
 
 
@@ -83,7 +80,6 @@ def estimates_of(
 def _counts_of(
     released: VerifiedRelease, names: Sequence[str], cancel: CancelToken, workers: Workers | None
 ) -> list[NDArray[np.int64]]:
-    """Return how many rows each released cell of each column has, up to the last one that has any."""
     grids = [released.plan.column(name).grid() for name in names]
     sizes = [grid.cells.total for grid in grids]
     sums = Sums([partial(released_cells, grid) for grid in grids], partial(_counted, sizes))

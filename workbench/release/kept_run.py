@@ -13,14 +13,12 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.params import InputError, WorkbenchError
-from workbench.params.codec import read_json
+from workbench.params import InputError, WorkbenchError, read_json
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
 from workbench.release.ledger.counting import steps_of_release
@@ -265,7 +263,7 @@ def remove(folder: Path) -> None:
     """Remove a checkpoint, and nothing else that lies beside it."""
     if not (folder / STATE).is_file() and not any(folder.glob(f"step-*{_TENSORS}")):
         return
-    for path in _own_files(folder):
+    for path in (folder / STATE, *folder.glob(f"step-*{_TENSORS}")):
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # something else lies there
         folder.rmdir()
@@ -289,11 +287,6 @@ def release_of(folder: Path) -> str:
         InputError: there is none.
     """
     return _read(folder)[0].release_id
-
-
-def _own_files(folder: Path) -> Iterator[Path]:
-    yield folder / STATE
-    yield from folder.glob(f"step-*{_TENSORS}")
 
 
 def _write(path: Path, data: bytes) -> None:

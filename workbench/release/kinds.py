@@ -162,7 +162,7 @@ KINDS: tuple[Kind, ...] = (
         "workbench.release.synthetic.synthesis_work",
         "synthetic rows",
         request="workbench.synth.parameters:SynthesisParameters",
-        work="workbench.release.synthetic.synthesis_work:asked_work",
+        work="workbench.release.synthetic.synthesis_work:synthesis_work",
         again="workbench.release.synthetic.synthesis_work:repeated",
         command="synthesize",
         forecasts=False,

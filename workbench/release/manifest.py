@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import workbench
-from workbench.params import InputError
-from workbench.params.codec import read_json
+from workbench.params import InputError, read_json
 
 MANIFEST = "MANIFEST.json"
 RELEASE = "release"

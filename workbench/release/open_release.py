@@ -15,22 +15,15 @@ import polars.selectors as cs
 from workbench.data.columns.grid import Grid
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError
-from workbench.params.codec import parse_toml
+from workbench.params import InputError, ParameterError, parse_toml
 from workbench.params.remedies import run
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.atomic import sha256_of
 from workbench.release.certificate import SUFFIX
 from workbench.release.table_formats import released_table
-from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.plan import AUTO, VALUES, Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import NEVER, CancelToken
-
-
-def another_table(column: ProtectedColumn) -> str:
-    """Return what is said of a table that a solver found otherwise than where the release was made."""
-    return f"the mechanism {column.mechanism.name} has another table here than where the release was made"
 
 
 def certified_rows(

@@ -88,11 +88,7 @@ class _Part:
     target: Path
     path: Path
     _kept: bool
-    _replace: bool
-
-    @property
-    def replaces(self) -> bool:
-        return self._replace
+    replaces: bool
 
     def __enter__(self) -> Self:
         return self
@@ -132,7 +128,7 @@ class DrawFile(_Part):
             InputError: the output exists, is a folder, cannot be replaced or written, or the disk is too full.
         """
         self.target = target
-        self._kept, self._replace = False, replace
+        self._kept, self.replaces = False, replace
         if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target)
         self._require_place(charged=ending != PART)
@@ -147,14 +143,14 @@ class DrawFile(_Part):
             raise
 
     def _require_place(self, *, charged: bool) -> None:
-        require_new(self.target, replace=self._replace, charged=charged)
+        require_new(self.target, replace=self.replaces, charged=charged)
         _require_replaceable(self.target)
 
     @classmethod
     def reopened(cls, path: Path, target: Path, *, replace: bool = False) -> Self | None:
         """Return the part that an earlier run left, or ``None`` while another process has it open."""
         made = cls.__new__(cls)
-        made.target, made.path, made._kept, made._replace = target, path, True, replace
+        made.target, made.path, made._kept, made.replaces = target, path, True, replace
         made._stream = path.open("r+b")
         made.bytes = path.stat().st_size
         if not locked(made._stream.fileno(), otherwise=True):
@@ -192,7 +188,7 @@ class DrawFile(_Part):
         Raises:
             OSError: it could not be renamed; the part stays as before.
         """
-        if not self._replace and os.path.lexists(self.target):  # made by somebody while this was drawn
+        if not self.replaces and os.path.lexists(self.target):  # made by somebody while this was drawn
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.target))
         os.chmod(self.path, public_mode())
         if atomic.WINDOWS:  # an open file cannot be renamed there
@@ -223,7 +219,7 @@ class DrawFolder(_Part):
             InputError: ``target`` exists and is not an empty folder, cannot be written, or the disk is too full.
         """
         self.target, self._known_by = target, known_by
-        self._kept, self._replace = False, replace
+        self._kept, self.replaces = False, replace
         if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target, folders=True)
         require_new(target, replace=replace, known_by=known_by, charged=ending != PART)
@@ -239,7 +235,7 @@ class DrawFolder(_Part):
     def reopened(cls, path: Path, target: Path, known_by: str, *, replace: bool = False) -> Self | None:
         """Return the part that an earlier run left, or ``None`` while another process has it open."""
         made = cls.__new__(cls)
-        made.target, made.path, made._kept, made._replace = target, path, True, replace
+        made.target, made.path, made._kept, made.replaces = target, path, True, replace
         made._known_by = known_by
         made._locks = [open_to_lock(path)]
         if not locked(made._locks[0], otherwise=True):
@@ -299,7 +295,7 @@ class DrawFolder(_Part):
         Where the system cannot do that in one step, the former one is put aside first.
         """
         try:
-            replaces = require_new(self.target, replace=self._replace, known_by=self._known_by)
+            replaces = require_new(self.target, replace=self.replaces, known_by=self._known_by)
         except InputError:  # made by somebody while this was drawn
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.target)) from None
         if not replaces:

@@ -13,11 +13,11 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from workbench.data.databases.address import Address, address_of, as_path
 from workbench.data.on_workers import PartsOnWorkers, Workers
@@ -27,6 +27,7 @@ from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import ApproximateDp, Cost
 from workbench.release.certificate import (
+    CARD,
     JOINED_ROWS,
     account_facts,
     certificate_path,
@@ -42,17 +43,16 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import TABLES
 from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
-    BegunDraw,
     begun,
+    clear_leftovers,
+    publish_draw,
     publish_earlier,
-    publish_model,
-    publish_table,
+    recover,
     request_of,
     require_new_pair,
-    settle_earlier,
     to_go_on,
 )
-from workbench.release.reservation import Reservation, charged, charged_again, standing_charge
+from workbench.release.reservation import Reservation, standing_charge
 from workbench.release.rows_work import rows_work
 from workbench.release.sealed_parts import Sealing
 from workbench.release.statements import CHOSEN, columns_used_statement, with_choice
@@ -61,9 +61,7 @@ from workbench.release.table_output import TableDraw, place_beside, require_new_
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
-from workbench.signals import AtStake, Notice, Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Event, ignore
+from workbench.signals import NEVER, AtStake, CancelToken, Emit, Event, Notice, Progress, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
 
@@ -91,6 +89,11 @@ class Destination:
     replace: bool = False
     card: str = ""
     table: Address | None = None
+
+    @classmethod
+    def of_model(cls, folder: Path, *, replace: bool = False) -> Self:
+        """Return where a model is released to; only the folder of a model is ever replaced."""
+        return cls(folder, "folder", replace, CARD)
 
     @property
     def name(self) -> str:
@@ -272,11 +275,10 @@ def prepare_rows(plan: Plan, table: Table, to: Destination, workers: Workers | N
     """Return the release of noisy rows of ``table``, checked as by :func:`prepare`; ``workers`` may draw them."""
     plan = written_like(plan, table, to.format)
     folder, sealing = to.path.parent, None if workers is None else Sealing(to.path)
-
-    def work(rows: Table, parts: PartsOnWorkers | None) -> Work:
-        return rows_work(plan, rows, to.format, folder, parts, sealing)
-
-    return replace(prepare(plan, table, to, work, workers), sealing=sealing)
+    prepared = prepare(
+        plan, table, to, lambda rows, parts: rows_work(plan, rows, to.format, folder, parts, sealing), workers
+    )
+    return replace(prepared, sealing=sealing)
 
 
 def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None = None, emit: Emit = ignore) -> None:
@@ -302,7 +304,6 @@ def check_values(prepared: Prepared, cancel: CancelToken, ledger: Ledger | None 
 
 
 def _reader_of(prepared: Prepared) -> PartReader | None:
-    """Return what reads rows in parts, before anything is reserved."""
     work = prepared.work
     if prepared.parts is not None:
         return work.reader_for_workers()
@@ -469,36 +470,101 @@ def _request_for(prepared: Prepared) -> ReleaseRequest:
     )
 
 
-def _draw_and_publish(
-    request: ReleaseRequest,
-    ledger: Ledger,
-    reservation: Reservation,
-    part: DrawFile | DrawFolder,
-    emit: Emit,
-    cancel: CancelToken,
-) -> dict[str, Any]:
-    """Ask the rows, charge, write, certify, and give the output its name; return its certificate or card."""
-    to, sealing = request.to, request.sealing
-    made, draft = _draw_and_charge(request, ledger, reservation, part, emit, cancel)
-    if sealing is not None:
-        sealing.keep()
-    cost, release_id = reservation.made()
-    emit(AtStake(cost.epsilon))
-    with standing_charge(cost, to.path, goes_on=sealing is not None):
-        document = _write(request, made, draft, part, emit, cancel)
-        data = encoded(document)
-        with part.keep_on_success():
-            # The card of a folder is in it; the certificate of a file is in the ledger until it has its name.
-            ledger.certify(release_id, document["checksum"], request.digest, "" if to.card else data.decode())
-    if sealing is not None:
-        sealing.discard()
-    emit(AtStake(Decimal(0)))
-    emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
-    if isinstance(part, DrawFolder):
-        publish_model(ledger, part, release_id)
-    else:
-        publish_table(ledger, part, release_id, data, to.table)
-    return document
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """One run of a request, from the reservation to the name of its output."""
+
+    request: ReleaseRequest
+    ledger: Ledger
+    reservation: Reservation
+    part: DrawFile | DrawFolder
+    emit: Emit
+    cancel: CancelToken
+
+    def publish(self) -> dict[str, Any]:
+        """Ask the rows, charge, write, certify, and give the output its name; return its certificate or card."""
+        to, sealing = self.request.to, self.request.sealing
+        made, draft = self._charge()
+        if sealing is not None:
+            sealing.keep()
+        cost, release_id = self.reservation.made()
+        self.emit(AtStake(cost.epsilon))
+        with standing_charge(cost, to.path, goes_on=sealing is not None):
+            document = self._write(made, draft)
+            data = encoded(document)
+            with self.part.keep_on_success():
+                # The card of a folder is in it; the certificate of a file is in the ledger until it has its name.
+                kept = "" if to.card else data.decode()
+                self.ledger.certify(release_id, document["checksum"], self.request.digest, kept)
+        if sealing is not None:
+            sealing.discard()
+        self.emit(AtStake(Decimal(0)))
+        self.emit(Progress(1, 1, "certified"))  # from here on it is too late to cancel
+        publish_draw(self.ledger, self.part, release_id, data, to.table)
+        return document
+
+    def _charge(self) -> tuple[Made, dict[str, Any]]:
+        """Reserve the cost, draw, and make the charge final; return what is to be written and its draft."""
+        kept, watched = self.request.kept, self.request.watched
+        try:
+            made = self.request.draw(self.reservation, self.emit, self.cancel)
+            draft = self._draft(made)
+            if isinstance(self.part, DrawFolder):
+                self.part.reserve(self._folder_files(made, draft))
+            self.reservation.make_final(made.settled)  # from the next line on somebody could read drawn values
+        except BaseException as error:
+            if kept is not None and kept.paused:
+                raise
+            taken = kept is not None and kept.counted > 0  # a checkpoint with noisy parameters may be on the disk
+            seen = watched is not None and watched()
+            self.reservation.abandon(error, self.emit, keep=taken or seen, watched=seen)
+            if kept is not None:
+                kept.remove()
+            raise
+        return made, draft
+
+    def _draft(self, made: Made) -> dict[str, Any]:
+        """Return the certificate or card; only digest and size of a file that is not written yet are missing."""
+        request, (cost, release_id) = self.request, self.reservation.made()
+        release = self.ledger.release(release_id)
+        assert release is not None
+        charged = made.settled or (cost.epsilon, cost.delta)
+        facts = request.facts(made, Cost(*charged, cost.event))
+        if request.table.joined is not None:
+            facts[JOINED_ROWS] = request.table.joined.second.lines  # a blank one is an empty row
+        facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], self.ledger, release.dataset, release_id)
+        if isinstance(made.data, Mapping):
+            facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}
+        else:
+            facts["output"] = output_facts(request.to.name, request.to.format, columns=made.columns)
+        if request.account is not None:
+            account = self.ledger.account(release.dataset)
+            facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
+        return sealed(facts, time=release.time, release_id=release_id)
+
+    def _folder_files(self, made: Made, card: Mapping[str, Any]) -> dict[str, bytes]:
+        assert isinstance(made.data, Mapping)
+        private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
+        return {**made.data, self.request.to.card: encoded(card), **private}
+
+    def _write(self, made: Made, draft: dict[str, Any]) -> dict[str, Any]:
+        """Write what was made under its temporary name, durably, and return its certificate."""
+        to, part = self.request.to, self.part
+        if isinstance(part, DrawFolder):
+            part.write(self._folder_files(made, draft))
+            return draft
+        assert not isinstance(made.data, Mapping)
+        if isinstance(made.data, bytes):  # the charge is final: a cancel during this one write would save nothing
+            part.write(made.data)
+            part.finish()
+        else:
+            for done, piece in enumerate(made.data, start=1):
+                self.cancel.check()
+                part.write(piece)
+                self.emit(Progress(done, made.count, "written"))
+            part.finish()
+            self.cancel.check()
+        return resealed({**draft, "output": output_facts(to.name, to.format, part.sha256, part.bytes, made.columns)})
 
 
 def release(
@@ -529,15 +595,16 @@ def release(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stays.
     """
-    started, to = time.monotonic(), request.to
+    started, to, target = time.monotonic(), request.to, request.to.path
     request.table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(request.table, request.account)
-    settle_earlier(ledger, to.path, emit, resumed=request.resumed)
+    for sentence in (*recover(ledger, resumed=request.resumed), *clear_leftovers(ledger, target)):
+        emit(Notice("info", sentence))
     if to.card and ledger.figures_shown(
         dataset, before=request.resumed
     ):  # for a file, callers print the certificate's outside_guarantee at the end
         emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
-    published = publish_earlier(ledger, to.path, request.digest, dataset, emit, replace=to.replace, table=to.table)
+    published = publish_earlier(ledger, target, request.digest, dataset, emit, replace=to.replace, table=to.table)
     if published is not None:
         return _released(published, ledger, to, started, published_earlier=True)
     replaces = to.require_new()
@@ -545,122 +612,36 @@ def release(
     room = request.room() if callable(request.room) else request.room
     sealing = request.sealing
     rows = b"" if sealing is None else sealing.rows
-    begun = to_go_on(ledger, to.path, request.digest, dataset, rows)
+    begun = to_go_on(ledger, target, request.digest, dataset, rows)
     mark = ledger.marks_of(rows)[0] if begun is None else str(begun.release.body["content"])
-    again = "" if begun is None else _goes_on(begun, emit)
-    with _kept_beside(sealing, begun, mark), to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
+    again, drawn = "", None
+    if begun is not None:
+        paid = begun.release
+        stated = f"release {paid.release_id} is paid for and was interrupted: this run goes on with what is drawn"
+        emit(Notice("info", stated))
+        again, drawn = Path(str(paid.body["part"])).name, begun.drawn
+    kept = nullcontext() if sealing is None else sealing.opened(drawn, mark.encode())
+    with kept, to.part(room + _ROOM_OF_A_CERTIFICATE, again) as part:
         details = request.details(part, ledger)
         if sealing is not None:
             details |= {"request": request.digest, "content": mark, **sealing.details()}
         resumed = request.resumed if begun is None else begun.release.release_id
         reservation = Reservation(ledger, dataset, request.work, details, resumed)
-        document = _draw_and_publish(request, ledger, reservation, part, emit, cancel)
+        document = _Drawing(request, ledger, reservation, part, emit, cancel).publish()
     if replaces:
-        emit(charged_again(to.path))
+        emit(Notice("warning", f"{target} was replaced: this is another release, and it was charged again"))
     if request.kept is not None:
         request.kept.remove()
     return _released(document, ledger, to, started)
 
 
-def _goes_on(begun: BegunDraw, emit: Emit) -> str:
-    """Say that a draw goes on, and return the temporary name that the ledger knows its output by."""
-    release_id = begun.release.release_id
-    emit(Notice("info", f"release {release_id} is paid for and was interrupted: this run goes on with what is drawn"))
-    return Path(str(begun.release.body["part"])).name
-
-
-def _kept_beside(sealing: Sealing | None, begun: BegunDraw | None, mark: str) -> AbstractContextManager[None]:
-    """Return the block in which the file of drawn parts is open, where there is one."""
-    found = None if begun is None else begun.drawn
-    return nullcontext() if sealing is None else sealing.opened(found, mark.encode())
-
-
-def _draw_and_charge(
-    request: ReleaseRequest,
-    ledger: Ledger,
-    reservation: Reservation,
-    part: DrawFile | DrawFolder,
-    emit: Emit,
-    cancel: CancelToken,
-) -> tuple[Made, dict[str, Any]]:
-    """Reserve the cost, draw, and make the charge final; return what is to be written and its certificate's draft."""
-    kept, watched = request.kept, request.watched
-    try:
-        made = request.draw(reservation, emit, cancel)
-        draft = _draft(request, made, ledger, reservation)
-        if isinstance(part, DrawFolder):
-            part.reserve(_folder_files(made, draft, request.to))
-        reservation.make_final(made.settled)  # from the next line on somebody could read drawn values
-    except BaseException as error:
-        if kept is not None and kept.paused:
-            raise
-        taken = kept is not None and kept.counted > 0  # a checkpoint with noisy parameters may be on the disk
-        seen = watched is not None and watched()
-        reservation.abandon(error, emit, keep=taken or seen, watched=seen)
-        if kept is not None:
-            kept.remove()
-        raise
-    return made, draft
-
-
-def _draft(request: ReleaseRequest, made: Made, ledger: Ledger, reservation: Reservation) -> dict[str, Any]:
-    """Return the certificate or card; only the digest and size of a file that is not written yet are missing."""
-    cost, release_id = reservation.made()
-    release = ledger.release(release_id)
-    assert release is not None
-    charged = made.settled or (cost.epsilon, cost.delta)
-    facts = request.facts(made, Cost(*charged, cost.event))
-    if request.table.joined is not None:
-        facts[JOINED_ROWS] = request.table.joined.second.lines  # a blank one is an empty row
-    facts["outside_guarantee"] = with_choice(facts["outside_guarantee"], ledger, release.dataset, release_id)
-    if isinstance(made.data, Mapping):
-        facts["files"] = {name: hashlib.sha256(made.data[name]).hexdigest() for name in sorted(made.data)}
-    else:
-        facts["output"] = output_facts(request.to.name, request.to.format, columns=made.columns)
-    if request.account is not None:
-        account = ledger.account(release.dataset)
-        facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
-    return sealed(facts, time=release.time, release_id=release_id)
-
-
-def _folder_files(made: Made, card: Mapping[str, Any], to: Destination) -> dict[str, bytes]:
-    """Return the contents of a folder by name: its files, its card, and the private figures in a sub-folder."""
-    assert isinstance(made.data, Mapping)
-    private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
-    return {**made.data, to.card: encoded(card), **private}
-
-
-def _write(
-    request: ReleaseRequest,
-    made: Made,
-    draft: dict[str, Any],
-    part: DrawFile | DrawFolder,
-    emit: Emit,
-    cancel: CancelToken,
-) -> dict[str, Any]:
-    """Write what was made under its temporary name, durably, and return its certificate."""
-    if isinstance(part, DrawFolder):
-        part.write(_folder_files(made, draft, request.to))
-        return draft
-    assert not isinstance(made.data, Mapping)
-    if isinstance(made.data, bytes):  # the charge is final: a cancel during this one write would save nothing
-        part.write(made.data)
-        part.finish()
-    else:
-        for done, piece in enumerate(made.data, start=1):
-            cancel.check()
-            part.write(piece)
-            emit(Progress(done, made.count, "written"))
-        part.finish()
-        cancel.check()
-    written = output_facts(request.to.name, request.to.format, part.sha256, part.bytes, made.columns)
-    return resealed({**draft, "output": written})
-
-
 def _released(
     document: dict[str, Any], ledger: Ledger, to: Destination, started: float, *, published_earlier: bool = False
 ) -> Released:
-    release, remaining = charged(ledger, document["release_id"])
+    release = ledger.release(document["release_id"])
+    assert release is not None
+    remaining = ledger.account(release.dataset).remaining
+    assert remaining is not None
     return Released(
         release_id=release.release_id,
         rows=document["rows"],

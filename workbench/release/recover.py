@@ -12,17 +12,13 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.data.databases.address import Address
-from workbench.params import InputError, WorkbenchError
-from workbench.params.amounts import paid
-from workbench.params.codec import parse_json, read_json
+from workbench.params import InputError, WorkbenchError, paid, parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
 from workbench.release.certificate import CARD, certificate_path, checksum, read_card
 from workbench.release.kept_run import RESUMABLE, has_checkpoint
@@ -32,9 +28,7 @@ from workbench.release.ledger.records import DRAWN, Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
 from workbench.release.table_formats import DATABASE
 from workbench.release.table_output import TableDraw
-from workbench.signals import Notice
-from workbench.signals.cancel import WHOLE
-from workbench.signals.events import Emit
+from workbench.signals import WHOLE, Emit, Notice
 
 CHARGED_FIRST = "charged-first"
 """Key of a reservation by a run that makes its charge final before the first byte; older ones may have exposed some."""
@@ -240,13 +234,11 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
     left = {p.name for p in draw_parts(target)}
     for release_id in ledger.finished():
         release = ledger.release(release_id)
-        if release is not None and release.body.get("output") == output and _part_of(release) not in left:
+        if release is None or release.body.get("output") != output:
+            continue
+        if Path(release.body.get("part", "")).name not in left:
             ledger.forget_finished(release_id)  # its part was published, or somebody took it away
     return sentences
-
-
-def _part_of(release: Release) -> str:
-    return Path(release.body.get("part", "")).name
 
 
 def _in_use(part: Path, release: Release) -> bool:
@@ -260,19 +252,27 @@ def _in_use(part: Path, release: Release) -> bool:
         return True
 
 
-def publish_table(
-    ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes, table: Address | None = None
+def publish_draw(
+    ledger: Ledger, part: DrawFile | DrawFolder, release_id: str, certificate: bytes, table: Address | None = None
 ) -> None:
-    """Rename a finished draw and its certificate to their final names, the certificate first; or copy it there.
+    """Rename a finished draw to its final name, the certificate beside a file first; or copy it into a database.
 
     Raises:
-        InputError: they could not be given their names; the part is kept for the next run.
+        InputError: it could not be given its name; the part is kept for the next run.
     """
     if table is not None:
         assert isinstance(part, TableDraw)
         part.copy(table, certificate)  # before the ledger is locked: this may take minutes
-    with _naming(ledger, release_id, part.target):
-        name_pair(part, release_id, certificate)
+    try:
+        with WHOLE, ledger.publishing(release_id):
+            if isinstance(part, DrawFolder):
+                part.publish()
+            else:
+                name_pair(part, release_id, certificate)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        hint = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
+        raise InputError(f"the finished draw could not be given its name: {reason}", str(part.target), hint) from None
 
 
 def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
@@ -297,29 +297,7 @@ def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
         raise
 
 
-def publish_model(ledger: Ledger, part: DrawFolder, release_id: str) -> None:
-    """Rename a finished model to its final name.
-
-    Raises:
-        InputError: it could not be given its name; the part is kept for the next run.
-    """
-    with _naming(ledger, release_id, part.target):
-        part.publish()
-
-
-@contextmanager
-def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
-    hint = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
-    try:
-        with WHOLE, ledger.publishing(release_id):
-            yield
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"the finished draw could not be given its name: {reason}", str(target), hint) from None
-
-
 def _reopened(found: FinishedDraw, *, replace: bool, table: Address | None) -> DrawFile | DrawFolder:
-    """Return the finished table or model of an earlier run."""
     part: DrawFile | DrawFolder | None = None
     with contextlib.suppress(FileNotFoundError):
         if found.document:
@@ -333,7 +311,6 @@ def _reopened(found: FinishedDraw, *, replace: bool, table: Address | None) -> D
 
 
 def _certified(found: FinishedDraw, part: DrawFile | DrawFolder) -> dict[str, Any] | None:
-    """Return the certificate or the card of a finished draw; ``None`` where it is not as certified."""
     recorded = found.release.body.get("certificate")
     if isinstance(part, DrawFile):
         document = parse_json(found.document, "certificate")
@@ -383,15 +360,6 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
     )
 
 
-def settle_earlier(ledger: Ledger, target: Path, emit: Emit, *, resumed: str = "") -> None:
-    """Settle what killed runs reserved, remove what they left beside ``target``, and report each.
-
-    The training ``resumed`` is left as it is.
-    """
-    for sentence in (*recover(ledger, resumed=resumed), *clear_leftovers(ledger, target)):
-        emit(Notice("info", sentence))
-
-
 def publish_earlier(
     ledger: Ledger,
     target: Path,
@@ -419,10 +387,8 @@ def publish_earlier(
         document = _certified(waiting, part)
         if document is None:
             part.discard()
-        elif isinstance(part, DrawFolder):
-            publish_model(ledger, part, release_id)
         else:
-            publish_table(ledger, part, release_id, waiting.document.encode(), table)
+            publish_draw(ledger, part, release_id, waiting.document.encode(), table)
     if document is None:
         ledger.forget_finished(release_id)
         emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))

@@ -11,15 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.params.amounts import paid
+from workbench.params import CancelledError, InputError, WorkbenchError, paid
 from workbench.privacy.accounting.event import Cost
 from workbench.release.atomic import write_error
 from workbench.release.ledger.counting import event_body, steps_body
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
-from workbench.signals import Notice
-from workbench.signals.events import Emit
+from workbench.signals import Emit, Notice
 
 
 class Reservation:
@@ -142,17 +140,3 @@ def standing_charge(cost: Cost, target: Path, *, goes_on: bool = False) -> Itera
     except WorkbenchError as problem:  # a cluster that is gone, or a disk that is full
         problem.outcome = stated
         raise
-
-
-def charged_again(target: Path) -> Notice:
-    """Return what is said once a release has replaced an output."""
-    return Notice("warning", f"{target} was replaced: this is another release, and it was charged again")
-
-
-def charged(ledger: Ledger, release_id: str) -> tuple[Release, Decimal]:
-    """Return what the ledger says of a release that was charged, and the ε left under its cap."""
-    release = ledger.release(release_id)
-    assert release is not None
-    remaining = ledger.account(release.dataset).remaining
-    assert remaining is not None
-    return release, remaining

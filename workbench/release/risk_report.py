@@ -23,8 +23,7 @@ from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.risk.measures import RiskOptions, Subject, measured
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Progress, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.studies.quality.study import Quality, QualityRequest, quality
 
 LARGEST_SET = 4
@@ -173,7 +172,6 @@ _STEPS = 4
 def _released(
     released: Path | None, cancel: CancelToken
 ) -> tuple[Path | None, Mapping[str, Any] | None, ReleasedRows | None]:
-    """Return what was released, its certificate or card, and its rows, where it has some."""
     if released is None:
         return None, None, None
     found = described(released)
@@ -182,7 +180,6 @@ def _released(
 
 
 def _completed(request: ReportRequest, rows: ReleasedRows | None) -> ReportRequest:
-    """Return the request with what the release's plan says of its columns."""
     columns = rows.plan.columns if rows is not None and rows.plan is not None else ()
     quasi = request.quasi or tuple(c.name for c in columns if c.role == QUASI)
     if not quasi:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,17 +20,15 @@ from workbench.data.on_workers import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.entropy import Entropy
-from workbench.privacy.local.cells import CellArray
 from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.executor import LOOK
 from workbench.release.sealed_parts import SealedParts, Sealing
-from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows, T, in_bytes
+from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows, in_bytes
 from workbench.release.table_formats import TableFormat, table_format
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask, DrawsElsewhere
 from workbench.work.work import Fault, ReadByColumns
 
@@ -155,7 +152,7 @@ class RowsOnWorkers(SpilledRows):
             return self._spill if order is None else self._scattered(order, emit, cancel, second)
 
         count = len(self._parts) if order is None else self._buckets
-        return _DrawnOnWorkers(gather, count, self._columns, order, **self._facts(ask))
+        return DrawnInParts(gather, count, self._columns, None, order, **self._facts(ask))
 
     def _gather(self, leave: DrawsElsewhere, sealed: SealedParts) -> None:
         """Have every part drawn, and keep one draw of each; where the scheduler is lost, another one does the rest."""
@@ -182,28 +179,3 @@ class RowsOnWorkers(SpilledRows):
         leave.finish()
         assert sealed.rows == self._table.rows
         sealed.in_order()
-
-
-class _DrawnOnWorkers(DrawnInParts):
-    """A draw that workers make when its first piece is asked for."""
-
-    def __init__(
-        self,
-        gather: Callable[[], Spill],
-        count: int,
-        columns: tuple[ProtectedColumn, ...],
-        order: Entropy | None,
-        **facts: Any,
-    ) -> None:
-        self._gather: Callable[[], Spill] | None = gather
-        super().__init__(None, columns, [], order, **facts)
-        self.count = count
-
-    def _each(self, work: Callable[[int], T]) -> Iterator[T]:
-        gather, self._gather = self._gather, None
-        assert gather is not None  # a second draw would show more of the rows
-        self._spill = gather()
-        yield from super()._each(work)
-
-    def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
-        return cells

@@ -18,8 +18,7 @@ from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, defused, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.params import CheckFailedError, InputError, ParameterError
-from workbench.params.codec import read_json
+from workbench.params import CheckFailedError, InputError, ParameterError, read_json
 from workbench.paths import user_data
 from workbench.release.atomic import sync_folder, write_error, write_new, write_output
 
@@ -194,11 +193,6 @@ def issuer(public: bytes) -> str:
     return f"a key that is not known here (fingerprint {fingerprint(public)})"
 
 
-def is_known(public: bytes) -> bool:
-    """Return whether a public key is this user's own or trusted."""
-    return public == own_public_key() or public in trusted_keys()
-
-
 def _write(keys: dict[bytes, str]) -> None:
     path = trusted_path()
     plain = {base64.b64encode(key).decode(): name for key, name in keys.items()}
@@ -289,7 +283,8 @@ def signature_of(path: Path) -> Signature | None:
     except InvalidSignature:
         what = "the signature is not that of this file: it was changed, or belongs to another"
         raise CheckFailedError(what, str(beside), "sign the file again, or remove the signature") from None
-    return Signature(public, issuer(public), is_known(public))
+    known = public == own_public_key() or public in trusted_keys()
+    return Signature(public, issuer(public), known)
 
 
 def _read(path: Path) -> tuple[bytes, bytes]:

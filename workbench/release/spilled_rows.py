@@ -19,7 +19,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,9 +40,7 @@ from workbench.release.table_formats import CodedRows, TableFormat
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.engine import defused, sampled
 from workbench.sanitize.plan import Plan
-from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit, Progress
 from workbench.work.ask import Ask
 from workbench.work.work import ReadByColumns
 
@@ -295,7 +293,8 @@ class SpilledRows(ReadByColumns):
         if not self._plan.keep_order:
             order = ask.coins
             spill = self._scattered(order, emit, cancel)
-        return DrawnInParts(spill, self._columns, coins, order, **self._facts(ask))
+        count = len(spill) if order is None else spill.buckets
+        return DrawnInParts(lambda: spill, count, self._columns, coins, order, **self._facts(ask))
 
     @property
     def _buckets(self) -> int:
@@ -338,34 +337,34 @@ class SpilledRows(ReadByColumns):
         return out
 
 
+@dataclass(frozen=True, eq=False)
 class DrawnInParts:
     """One draw of a sanitised table, made piece by piece; each piece can be made once.
 
     Attributes:
+        gather: returns the rows, once: when the first piece is asked for.
+        count: the number of pieces.
+        coins: of each column; ``None`` where the rows that are gathered are drawn already.
+        order: of the rows; ``None`` where they stay in their order.
         names: the released columns, in the order of the original table.
         kept_types: the types of kept columns in the source, if every cell can be given back its type.
         releasable: whether the randomness is cryptographic.
     """
 
-    def __init__(
-        self,
-        spill: Spill | None,
-        columns: tuple[ProtectedColumn, ...],
-        coins: list[Entropy],
-        order: Entropy | None,
-        *,
-        names: tuple[str, ...],
-        kept_types: dict[str, pl.DataType],
-        rows: int,
-        releasable: bool,
-    ) -> None:
-        self._coins, self._order = coins, order
-        self.columns, self.names, self.kept_types = columns, names, kept_types
-        self.rows, self.releasable = rows, releasable
-        if spill is not None:  # else it is made, and its pieces are counted, by whoever made this
-            self._spill = spill
-            self.count = len(spill) if order is None else spill.buckets
-        self._made: set[int] = set()
+    gather: Callable[[], Spill]
+    count: int
+    columns: tuple[ProtectedColumn, ...]
+    coins: list[Entropy] | None
+    order: Entropy | None
+    names: tuple[str, ...]
+    kept_types: dict[str, pl.DataType]
+    rows: int
+    releasable: bool
+    _made: set[int] = field(default_factory=set)
+
+    @cached_property
+    def _spill(self) -> Spill:
+        return self.gather()
 
     def pieces(self) -> Iterator[pl.DataFrame]:
         """Yield all pieces in order as released text."""
@@ -390,8 +389,9 @@ class DrawnInParts:
 
     def _each(self, work: Callable[[int], T]) -> Iterator[T]:
         """Yield what is made of each piece; of two at a time, where the random bits are of the system."""
+        _ = self._spill  # here, not in two threads at once
         numbers = range(self.count)
-        return in_order(numbers, work) if self.releasable else map(work, numbers)
+        yield from in_order(numbers, work) if self.releasable else map(work, numbers)
 
     def piece(self, number: int) -> pl.DataFrame:
         """Return some rows as released text.
@@ -406,31 +406,25 @@ class DrawnInParts:
         return pl.DataFrame([series[name].alias(name) for name in self.names])
 
     def _cells(self, number: int) -> tuple[Rows, list[CellArray]]:
-        """Return the rows of a piece, and a draw of each protected column."""
         assert number not in self._made
         self._made.add(number)
-        if self._order is None:
+        if self.order is None:
             rows = self._spill.block(number)
         else:
             rows = self._spill.bucket(number)
-            rows = rows.ordered(permutation(len(rows.cells), self._order))
-        drawn = []
-        for position, column in enumerate(self.columns):
-            cells: Any = rows.cells[f"{position}"].astype(column.grid.dtype)
-            drawn.append(self._drawn(position, column, cells))
-        return rows, drawn
-
-    def _drawn(self, position: int, column: ProtectedColumn, cells: CellArray) -> CellArray:
-        return sampled(column, cells, None, self._coins[position], CancelToken())
+            rows = rows.ordered(permutation(len(rows.cells), self.order))
+        cells: list[Any] = [rows.cells[f"{k}"].astype(column.grid.dtype) for k, column in enumerate(self.columns)]
+        if self.coins is None:
+            return rows, cells
+        own = zip(self.columns, cells, self.coins, strict=True)
+        return rows, [sampled(column, exact, None, coins, CancelToken()) for column, exact, coins in own]
 
 
 def _smallest(total: int) -> type[np.unsignedinteger[Any]]:
-    """Return the smallest type for so many cells."""
     return np.uint8 if total <= 1 << 8 else np.uint16 if total <= 1 << 16 else np.uint32
 
 
 def _bytes_of(series: pl.Series) -> tuple[NDArray[np.uint32], memoryview]:
-    """Return the length of each cell in bytes, and the bytes of all."""
     array = series.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
@@ -440,7 +434,6 @@ def _bytes_of(series: pl.Series) -> tuple[NDArray[np.uint32], memoryview]:
 
 
 def _series(lengths: bytes, data: bytes) -> pl.Series:
-    """Return the column of text that :func:`_bytes_of` made into bytes."""
     import pyarrow as pa  # 30 MB and .15 s, which only a table in parts needs
 
     sizes = np.frombuffer(lengths, np.uint32)

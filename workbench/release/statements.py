@@ -7,7 +7,8 @@ A table is a list of n rows; how the bytes of a file become rows is stated publi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from workbench.release.ledger.figures import GENERALISED, ShownFigures
 from workbench.release.ledger.ledger import Ledger
@@ -55,9 +56,42 @@ CANNOT_KNOW = (
 """What every verification leaves open, in one line."""
 
 
+@dataclass(frozen=True)
+class Persons:
+    """Whose rows a guarantee is about.
+
+    Attributes:
+        rows_per_person: the most rows of each.
+        unit: the column that identifies a person, whose further rows were emptied; ``None`` where no column does.
+        join: that of a second table; ``None`` where none is joined.
+    """
+
+    rows_per_person: int = 1
+    unit: str | None = None
+    join: str | None = None
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Return those of a plan."""
+        return cls(plan.rows_per_person, plan.unit, plan.joined_on)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a certificate or card says of them."""
+        return {key: value for key, value in vars(self).items() if value is not None}
+
+    @property
+    def emptied(self) -> str:
+        """What neighbours differ in, in words."""
+        if self.unit is not None:
+            return "all rows of one person" if self.join is None else "all rows of one person in both tables"
+        one = self.rows_per_person == 1
+        return "one row" if one else f"one person with at most {self.rows_per_person} rows"
+
+
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
-    unit = _unit(plan.rows_per_person, plan.unit, plan.joined_on)
+    persons = Persons.of(plan)
+    unit = persons.emptied
     if plan.replaces_invalid:
         others = "any others"
         empty = f"and so does emptying {unit} (zero-out): every protected value of an empty row is missing"
@@ -68,48 +102,21 @@ def table_statement(plan: Plan) -> str:
         f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
         f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
         f"Only the protected columns are covered."
-    ) + _whose(plan.rows_per_person, plan.unit, plan.joined_on)
+    ) + _whose(persons)
 
 
-def model_statement(
-    rows_per_person: int,
-    *,
-    replaces_invalid: bool,
-    delta: bool = False,
-    unit: str | None = None,
-    join: str | None = None,
-) -> str:
-    """Return what the release of a model guarantees.
-
-    ``unit`` is the column that identifies a person, whose further rows were emptied; ``join`` that of a second table.
-    """
-    like = "like any row without a valid class"
-    return _central("models and cards", rows_per_person, (unit, join), replaces_invalid, delta, like)
+def model_statement(persons: Persons, *, replaces_invalid: bool, delta: bool = False) -> str:
+    """Return what the release of a model guarantees."""
+    return _central("models and cards", persons, replaces_invalid, delta, "like any row without a valid class")
 
 
-def central_statement(
-    released: str,
-    rows_per_person: int,
-    *,
-    replaces_invalid: bool,
-    delta: bool = False,
-    unit: str | None = None,
-    join: str | None = None,
-) -> str:
-    """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
-    what, like = f"{released} and certificates", "all its values missing"
-    return _central(what, rows_per_person, (unit, join), replaces_invalid, delta, like)
+def central_statement(released: str, persons: Persons, *, replaces_invalid: bool, delta: bool = False) -> str:
+    """Return what a central release guarantees, such as one of ``released`` = statistics."""
+    return _central(f"{released} and certificates", persons, replaces_invalid, delta, "all its values missing")
 
 
-def _central(
-    what: str,
-    rows_per_person: int,
-    persons: tuple[str | None, str | None],
-    replaces_invalid: bool,
-    delta: bool,
-    like: str,
-) -> str:
-    beside = ", and by delta beside it" if delta else ""
+def _central(what: str, persons: Persons, replaces_invalid: bool, delta: bool, like: str) -> str:
+    unit, beside = persons.emptied, ", and by delta beside it" if delta else ""
     empty = (
         f"an empty row, {like}, contributes nothing"
         if replaces_invalid
@@ -117,9 +124,9 @@ def _central(
         "that differ in one row the replace-one figures hold"
     )
     return (
-        f"Emptying {_unit(rows_per_person, *persons)} (zero-out) changes the probability of any set of released {what} "
-        f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
-    ) + _whose(rows_per_person, *persons)
+        f"Emptying {unit} (zero-out) changes the probability of any set of released {what} by a factor of "
+        f"at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
+    ) + _whose(persons)
 
 
 def columns_used_statement(used: Sequence[str] | None, total: int, opening: str = "At this epsilon it") -> str:
@@ -137,30 +144,25 @@ def domain(replaces_invalid: bool) -> str:
     return EVERY_TABLE if replaces_invalid else VALID_ONLY
 
 
-def _unit(rows_per_person: int, unit: str | None, join: str | None) -> str:
-    if unit is not None:
-        return "all rows of one person" if join is None else "all rows of one person in both tables"
-    return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
-
-
-def _whose(rows_per_person: int, unit: str | None, join: str | None) -> str:
+def _whose(persons: Persons) -> str:
     """Return the sentences on what a person is, where a column says it."""
-    if unit is None:
+    if persons.unit is None:
         return ""
-    who = f"A person is all rows with the same {unit!r}, or one row without it."
-    if join is not None:
+    who = f"A person is all rows with the same {persons.unit!r}, or one row without it."
+    if persons.join is not None:
         who += (
-            f" A second table, the number of whose rows is public, is joined on its {join!r}: of each person in it one "
-            "row is kept, chosen at random, and added to the person's rows of the first table."
+            f" A second table, the number of whose rows is public, is joined on its {persons.join!r}: of each person "
+            "in it one row is kept, chosen at random, and added to the person's rows of the first table."
         )
-    if rows_per_person == 1:
+    if persons.rows_per_person == 1:
         return (
             f" {who} One row of each person is kept, chosen at random, and the others count as empty: whatever the "
             "table says, no person changes more than one row of what is read."
         )
     return (
-        f" {who} At most {rows_per_person} rows of each person are kept, chosen at random, and the others count as "
-        f"empty: whatever the table says, no person changes more than {rows_per_person} rows of what is read."
+        f" {who} At most {persons.rows_per_person} rows of each person are kept, chosen at random, and the others "
+        "count as empty: whatever the table says, no person changes more than "
+        f"{persons.rows_per_person} rows of what is read."
     )
 
 

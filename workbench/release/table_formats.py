@@ -233,7 +233,6 @@ class _Lines:
         self._numbers, self._buffer = partial(pa.Array.from_buffers, pa.int32()), pa.py_buffer
 
     def of(self, cells: Sequence[CellArray]) -> bytes:
-        """Return the lines of some rows, of which each column is given."""
         wanted = np.empty((len(cells[0]), len(self._places)), np.int32)
         columns = iter(cells)
         for group, (start, sizes) in enumerate(self._places):
@@ -248,7 +247,6 @@ class _Lines:
 
 
 def _cells_of_csv(labels: Sequence[str], delimiter: str) -> list[str]:
-    """Return labels as they are written in a file of several columns."""
     lines = csv_text(pl.DataFrame({"": labels}, {"": pl.String}), delimiter, header=False).split("\n")[:-1]
     if len(lines) != len(labels):  # a label has a line end
         lines = [csv_text(pl.DataFrame({"": [label]}), delimiter, header=False)[:-1] for label in labels]

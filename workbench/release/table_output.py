@@ -21,8 +21,7 @@ from workbench.data.columns.source_types import type_of
 from workbench.data.databases.access import existing_table, read_database, write_table
 from workbench.data.databases.address import Address, address_of
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError
-from workbench.params.codec import parse_json
+from workbench.params import InputError, ParameterError, parse_json
 from workbench.release.atomic import write_whole
 from workbench.release.certificate import SUFFIX, certificate_path, read_any_certificate
 from workbench.release.parts import DrawFile, draw_parts
@@ -156,7 +155,6 @@ def _text_of(table: Table, types: Mapping[str, pl.DataType]) -> bytes:
 
 
 def _types_of(document: Any) -> dict[str, pl.DataType]:
-    """Return the types that the columns of a released table have, by its certificate."""
     return {str(name): type_of(str(word)) for name, word in document["output"]["columns"]}
 
 

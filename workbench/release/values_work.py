@@ -24,16 +24,13 @@ from workbench.data.columns.missing import marked, missing_cells
 from workbench.data.columns.values import doubles
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
-from workbench.params.field import did_you_mean
+from workbench.params import InputError, ParameterError, Parameters, did_you_mean, integer, real, text, texts
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, divided
 from workbench.privacy.central.quantile_choice import Held, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.verify_any import verified
 from workbench.sanitize.plan import REPLACE, Column, Plan
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
@@ -271,7 +268,6 @@ def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:
-    """Return what a certificate says of the questions, and everything that the file is made of."""
     persons = {} if answers.rows is None else {"rule_of_persons": RULE_OF_PERSONS, "rows_of_a_person": answers.rows}
     return {
         "rule": RULE,

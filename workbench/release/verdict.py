@@ -71,6 +71,8 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
 
 def _earlier_release(ledger: Ledger, account: str, prepared: Prepared) -> EarlierRelease | None:
     """Return the account's newest release of what is asked for whose files are still as they were certified."""
+    from workbench.release.verify import verify_release  # it loads all learners, which takes a fifth of the start
+
     work, cost, plan = prepared.work, prepared.cost, prepared.plan.published()
     asked = work.kind, work.request, (cost.epsilon, cost.delta)
     for release in reversed(ledger.releases(account)):
@@ -85,15 +87,9 @@ def _earlier_release(ledger: Ledger, account: str, prepared: Prepared) -> Earlie
             ).published()  # former versions also published the kinds of dropped columns
             same = document["release_id"] == release.release_id and stated == plan
             same &= (document.get("kind", ROWS), document.get("request", {}), release.cost) == asked
-            whole = same and _is_whole(output)
+            whole = same and not verify_release(output)
         except WorkbenchError:
             continue  # without a readable certificate nothing shows that the file is whole
         if whole:
             return EarlierRelease(release.release_id, release.time, release.epsilon, output)
     return None
-
-
-def _is_whole(output: Path) -> bool:
-    from workbench.release.verify import verify_release  # it loads all learners, which takes a fifth of the start
-
-    return not verify_release(output)

@@ -15,8 +15,7 @@ import numpy as np
 
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
-from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.params.amounts import counted
+from workbench.params import CancelledError, InputError, WorkbenchError, counted
 from workbench.release.atomic import sha256_of
 from workbench.release.card import contradictions
 from workbench.release.certificate import (
@@ -47,14 +46,7 @@ from workbench.release.kinds import kind
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
-from workbench.release.open_release import (
-    another_table,
-    as_it_ran,
-    certified_rows,
-    located,
-    plan_of,
-    released_cells,
-)
+from workbench.release.open_release import as_it_ran, certified_rows, located, plan_of, released_cells
 from workbench.release.parts import PRIVATE
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.statements import without_choice
@@ -62,9 +54,7 @@ from workbench.release.table_output import certified_copy
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.work.work import Work, budget_of, cost_of
 
 _INEXACT = ("exact_epsilon", "table_digest")
@@ -118,7 +108,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         if document["format"] == CENTRAL_FORMAT:
             problems += _queries(document, plan)
             return problems or list(_recomputed(document, plan, release, cancel)), None
-        problems += [*_guarantee(document, plan), *_names(document, plan)]
+        problems += _guarantee(document, plan)
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
@@ -210,9 +200,6 @@ def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
         yield "the certificate and its plan differ on the order of rows"
     if without_choice(document["outside_guarantee"]) != list(outside_guarantee(plan)):
         yield "the certificate does not name what its plan leaves outside the guarantee"
-
-
-def _names(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     if [c["name"] for c in document["columns"]] != [c.name for c in plan.columns]:
         yield "the certificate and its plan have different columns"
 
@@ -232,7 +219,8 @@ def _column(claim: dict[str, Any], column: Column, made: ProtectedColumn | None)
     if made is not None:
         yield from _exact(float(claim.get("exact_epsilon", 0)), made)
         if made.mechanism.solved and claim.get("table_digest") != made.randomiser.digest():
-            yield f"column {name}: {another_table(made)}"
+            what = f"the mechanism {made.mechanism.name} has another table here than where the release was made"
+            yield f"column {name}: {what}"
 
 
 def _exact(claimed: float, column: ProtectedColumn) -> Iterator[str]:
@@ -270,7 +258,6 @@ def unknown_values(plan: Plan, table: Table, cancel: CancelToken) -> Iterator[st
 
 
 def _queries(document: dict[str, Any], plan: Plan) -> Iterator[str]:
-    """Yield where the guarantee is not what the queries cost, or the plan says something else."""
     events, stated = queries_of(document), stated_budget(document)
     budget = budget_of(events, stated)
     require_epsilon(budget)  # before anything is computed with it

@@ -65,7 +65,6 @@ class BarsView(FigureView):
         self._paint_shares(painter, row, top + (high - thick * len(row.bars)) / 2, thick)
 
     def _paint_shares(self, painter: QPainter, row: BarsRow, y: float, thick: float) -> None:
-        """Write the shares at the right, line below line."""
         painter.setPen(QColor(self.theme.muted))
         line = QFontMetricsF(self._small).height()
         step = max(thick, line - 3)
@@ -104,9 +103,7 @@ class BarsView(FigureView):
         return QPen(QColor(self.theme.text), 2)
 
 
-def view(figure: BarsFigure, theme: Theme) -> BarsView:
-    """Return the widget that shows ``figure``."""
-    return BarsView(figure, theme)
+view = BarsView
 
 
 def _surroundings(figure: BarsFigure) -> Surroundings:

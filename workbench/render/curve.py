@@ -93,9 +93,7 @@ class CurveView(FigureView):
         return line_pen(STYLES[style], QColor(self.theme.series(STYLES[style])))
 
 
-def view(figure: CurveFigure, theme: Theme) -> CurveView:
-    """Return the widget that shows ``figure``."""
-    return CurveView(figure, theme)
+view = CurveView
 
 
 def x_range(figure: CurveFigure) -> tuple[float, float]:

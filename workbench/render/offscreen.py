@@ -51,7 +51,7 @@ def write_figure(
     """
     check_plot_path(path)
     request = (kind_of(figure).module, figure, path.absolute(), width, height, scale, theme)
-    part = _part(path)
+    part = path.with_name(f"{path.name}.part")
     try:
         status, _, last = answer_of_child("workbench.render.offscreen", request)
     finally:
@@ -156,7 +156,7 @@ def _draw(module: Any, figure: Figure, path: Path, width: int, height: int, scal
         if not writer.write(image):
             raise OSError(writer.errorString())
     # The whole figure is in memory before the first byte is written, then the name appears at once.
-    part = _part(path)
+    part = path.with_name(f"{path.name}.part")
     # A figure with a badge is private: nobody else may read its file.
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if figure.badge else 0o666)
     with os.fdopen(descriptor, "wb") as file:
@@ -173,10 +173,6 @@ def paint(view: Any, device: Any, width: int, height: int) -> None:
     view.place(width, height)
     with QPainter(device) as painter:
         view.draw(painter)
-
-
-def _part(path: Path) -> Path:
-    return path.with_name(path.name + ".part")
 
 
 if __name__ == "__main__":

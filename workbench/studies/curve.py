@@ -23,13 +23,10 @@ from numpy.typing import NDArray
 import workbench
 from workbench.learners import learner
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.params import InputError, ParameterError, Parameters, choice, integer, text, texts
-from workbench.params.codec import parse_json
+from workbench.params import InputError, ParameterError, Parameters, choice, integer, parse_json, text, texts
 from workbench.params.lists import levels
 from workbench.processes.runner import runner
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.studies.held_out import HeldOut, held_out_sizes, seed_of, stratified_split
 from workbench.studies.metrics import ACCURACY, AUC, BY_CHANCE, Levels, Measured, measured
 from workbench.studies.regimes import Fit, Regime, StudyData, parameters, predictions, values_against
@@ -127,7 +124,6 @@ def _forget_old(folder: Path) -> None:
 
 
 def _read(content: bytes) -> tuple[dict[str, Figures], int]:
-    """Return the finished tasks and the length of the complete part."""
     done: dict[str, Figures] = {}
     end = 0
     for line in content.splitlines(keepends=True):
@@ -358,11 +354,7 @@ def run_curve(
     """
     fits = plan.fits()
     for way in plan.ways:
-        if way.on_a_table:
-            for epsilon in plan.epsilons:
-                data.plan(way, epsilon)  # report a share that is too small before any work
-        elif way.kind == "synthetic":
-            data.require_synthesis(way, plan.epsilons[0])
+        data.require(way, plan.epsilons)
     figures: dict[Fit, Figures] = {}
     label = f"curve: {learner(plan.model).title}"
 
@@ -380,14 +372,9 @@ def run_curve(
     rest = [fit for fit in fits if fit not in figures]
     run = runner(jobs, scheduler, cancel, emit)
     # A worker builds the tables of one ε once for all repeats.
-    ended = run(
-        _figures,
-        (plan, data),
-        rest,
-        name=lambda fit: fit.name,
-        group=lambda fit: (fit.regime.name, fit.epsilon),
-    )
-    with closing(ended) as results:
+    with closing(
+        run(_figures, (plan, data), rest, name=lambda fit: fit.name, group=lambda fit: (fit.regime.name, fit.epsilon))
+    ) as results:
         for fit, values in results:
             if journal is not None:
                 journal.append(fit.name, values)
@@ -467,6 +454,6 @@ def _majority(plan: CurvePlan, data: StudyData) -> float:
     sizes = np.unique(data.y, return_counts=True)[1]
     shares = []
     for repeat in range(plan.repeats):
-        held = held_out_sizes(sizes, _split_seed(plan, repeat))
+        held, _ = held_out_sizes(sizes, _split_seed(plan, repeat))
         shares.append(float(held[(sizes - held).argmax()] / held.sum()))
     return sum(shares) / len(shares)

@@ -60,7 +60,6 @@ def _bumps(places: NDArray[np.float64], side: int) -> NDArray[np.float64]:
 
 
 def _through_points() -> NDArray[np.float64]:
-    """Return the weights (dots, points) of a Bézier curve."""
     t = np.linspace(0, 1, _ALONG)[:, None]
     order = np.arange(_POINTS)
     ways = np.array([1, 4, 6, 4, 1])

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.encoding import Encoding, grid_of
-from workbench.params import InputError
-from workbench.params.amounts import counted
+from workbench.params import InputError, counted
 
 HELD_OUT = 0.2
 
@@ -38,7 +37,7 @@ def stratified_split(classes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.
     """
     rows = len(classes)
     codes, sizes = np.unique(classes, return_counts=True)
-    held, generator = _held_out(sizes, seed)
+    held, generator = held_out_sizes(sizes, seed)
     out = np.sort(
         np.concatenate(
             [generator.permutation(np.flatnonzero(classes == c))[:k] for c, k in zip(codes, held, strict=True)]
@@ -49,16 +48,12 @@ def stratified_split(classes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.
     return np.flatnonzero(training), out
 
 
-def held_out_sizes(sizes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Return how many rows of each class :func:`stratified_split` holds out, without looking for the rows.
+def held_out_sizes(sizes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], np.random.Generator]:
+    """Return how many rows of each class :func:`stratified_split` holds out, and what draws which ones.
 
     Raises:
         InputError: there are too few rows to hold any out and train on the rest.
     """
-    return _held_out(sizes, seed)[0]
-
-
-def _held_out(sizes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], np.random.Generator]:
     rows = int(sizes.sum())
     total = round(rows * HELD_OUT)
     if not 1 <= total < rows:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.learners import Learner, learner
-from workbench.params import InputError, Parameters
-from workbench.params.amounts import counted
+from workbench.params import InputError, Parameters, counted
 from workbench.privacy.accounting.event import replace_one
 from workbench.risk.attacks.base import OpenedModel
 from workbench.risk.attacks.bound import Guarantee
@@ -33,8 +32,7 @@ from workbench.risk.attacks.membership import (
 )
 from workbench.risk.attacks.outcome import Outcome, Rate
 from workbench.risk.membership import LEAST, Likelihood, Seen
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Event, Progress, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Event, Progress, ignore
 from workbench.studies.curve import CurvePlan
 from workbench.studies.regimes import Fit, Regime, StudyData, trained
 
@@ -155,7 +153,6 @@ def of_model(model: OpenedModel, table: Table, guarantee: Guarantee, seed: int =
 
 
 def _promise(fit: Fit, model: Learner, parameters: Parameters) -> Guarantee:
-    """Return what a fit of a study promises one person with one row."""
     if fit.epsilon is None:
         return Guarantee(why_not=WITHOUT)
     if fit.regime.on_a_table:  # each row is randomised by itself

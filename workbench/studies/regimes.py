@@ -15,8 +15,7 @@ from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.public_tables import PublicTable
 from workbench.learners.tasks import CLASSIFICATION, has_target, target_of, task
-from workbench.params import InputError, ParameterError, Parameters
-from workbench.params.field import IntegerField, RealField, did_you_mean
+from workbench.params import InputError, IntegerField, ParameterError, Parameters, RealField, did_you_mean
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
@@ -278,15 +277,20 @@ class StudyData:
         method = method_of(columns, regime.mechanism, len(training), epsilon)
         return self.values(synthetic_cells(columns, self.cells[training], method, epsilon, seed))
 
-    def require_synthesis(self, regime: Regime, epsilon: float) -> None:
-        """Refuse, before any work, an ε that is too small or tables that are too large for synthetic rows.
+    def require(self, regime: Regime, epsilons: Sequence[float]) -> None:
+        """Refuse, before any work, released rows that cannot be made.
 
         Raises:
-            ParameterError: one of both.
+            ParameterError: a share of ε is too small, or tables are too large for synthetic rows.
         """
+        if regime.on_a_table:
+            for epsilon in epsilons:
+                self.plan(regime, epsilon)
+        if regime.kind != "synthetic":
+            return
         columns, rows = (*self.columns, self.target), len(self.y)
-        method = method_of(columns, regime.mechanism, rows, epsilon)
-        setting = setting_of(columns, rows, epsilon, method)
+        method = method_of(columns, regime.mechanism, rows, epsilons[0])
+        setting = setting_of(columns, rows, epsilons[0], method)
         require_bounded(setting, method)
         require_payable(method, setting)
 

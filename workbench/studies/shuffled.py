@@ -35,8 +35,7 @@ from workbench.params import ParameterError, Parameters, integer
 from workbench.privacy.accounting.calculators import randomised_response, shuffled
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Progress, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.work.noise import Study
 from workbench.work.work import cost_of
 
@@ -143,7 +142,8 @@ def compare_trust(
         raise ParameterError("nothing is shuffled with fewer than two reports", "--rows", "give more rows")
     epsilon = shuffled(epsilon_local, rows, delta).epsilon
     drawn = np.random.default_rng(asked.seed)
-    people = drawn.multinomial(rows, _popularity(asked.values))
+    popularity = 1 / np.arange(1, asked.values + 1)
+    people = drawn.multinomial(rows, popularity / popularity.sum())
     central, reported = (_central_shares, _central_mean), (_reported_shares, _reported_mean)
     ways = {
         "central": ("central noise", epsilon, central),
@@ -211,12 +211,6 @@ def measure(epsilon_local: float, rows: int, delta: float, values: int, seed: in
 def _weights(epsilon_local: float, values: int) -> tuple[float, float, float]:
     p, q, _ = randomised_response(epsilon_local, values)
     return p, q, max(1 - p - q, 0.0)
-
-
-def _popularity(values: int) -> Doubles:
-    weights = 1 / np.arange(1, values + 1)
-    shares: Doubles = weights / weights.sum()
-    return shares
 
 
 def _summary(errors: Doubles) -> tuple[float, float]:

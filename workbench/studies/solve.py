@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
-from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, texts
-from workbench.params.field import did_you_mean
+from workbench.params import ParameterError, Parameters, boolean, choice, did_you_mean, integer, real, texts
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST

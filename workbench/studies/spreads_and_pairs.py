@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
-from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit, Progress
 from workbench.studies.association import Variable, associations
 
 BARS = 30
@@ -118,6 +116,5 @@ def _ranges(grid: Grid, firsts: Sequence[int]) -> list[tuple[str, list[int]]]:
 
 
 def _names(grid: Grid, before: NDArray[np.int64]) -> list[tuple[str, list[int]]]:
-    """Return the most frequent names of the original, at most BARS."""
     labels, common = [*grid.labels, "missing"], np.argsort(-before, kind="stable")[:BARS]
     return [(labels[i], [int(i)]) for i in (sorted(common) if len(before) <= BARS else common)]

@@ -13,9 +13,7 @@ from workbench.data.table import Table
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import SPACED_ROWS
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.studies.association import variable, way_distances
 from workbench.studies.learned_from import LearnedFrom, learned_from
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, spread_of

@@ -22,8 +22,7 @@ from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import FADED, NORMAL_95, half_length, is_mostly_noise, mostly_noise
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.studies.curve import CurvePlan, CurveResult, run_curve
@@ -65,13 +64,11 @@ class Learnt:
         found: trained on what the way releases.
         of: trained on the rows themselves.
         level: always giving the one best answer.
-        title: the name of the figure.
     """
 
     found: float
     of: float
     level: float
-    title: str
 
     @property
     def kept(self) -> float:
@@ -79,33 +76,12 @@ class Learnt:
         return max(self.found - self.level, 0.0) / max(self.of - self.level, 1e-9)
 
 
-def learnt_by_ways(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[str, Learnt]:
-    """Return by way what a model of ``target`` learns at the plan's ε.
-
-    Raises:
-        ParameterError: the columns do not serve a model, or ε is too small.
-    """
-    key = _key(plan, target, rows)
-    found = _KEPT.get(key)
-    if found is None:
-        found = _learnt(*key, cancel)
-        while len(_KEPT) >= _MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)), None)
-        _KEPT[key] = found
-    return found
-
-
-def kept_learnt(plan: Plan, target: str, rows: int) -> Mapping[str, Learnt] | None:
-    """Return what :func:`learnt_by_ways` has found out before; ``None`` where it has not."""
-    return _KEPT.get(_key(plan, target, rows))
-
-
-_Key = tuple[Plan, str, int]
-_KEPT: dict[_Key, Mapping[str, Learnt]] = {}
+_KEPT: dict[tuple[Plan, str, int], Mapping[str, Learnt]] = {}
 _MOST_KEPT = 256
 
 
-def _key(plan: Plan, target: str, rows: int) -> _Key:
+def _key(plan: Plan, target: str, rows: int) -> tuple[Plan, str, int]:
+    """Return the plan, target and rows of the made-up table that a model of ``target`` is tried on."""
     columns = tuple(
         replace(c, cells=min(FEW_CELLS, c.grid().cells.size), mechanism=AUTO) if c.numeric and c.name != target else c
         for c in plan.protected
@@ -117,9 +93,8 @@ def _learnt(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[
     task = task_of(plan.column(target))
     data = StudyData.read(made_up_table(plan, target, task, rows), plan, target, task)
     result, means = trained_by_ways(plan, task, data, _MODEL_REPEATS, cancel=cancel)
-    main = result.plan.measured.main
-    level = result.levels.get(main.name, 0.0)
-    return {way: Learnt(means[regime], means[PLAIN], level, main.title) for way, regime in REGIMES.items()}
+    level = result.levels.get(result.plan.measured.main.name, 0.0)
+    return {way: Learnt(means[regime], means[PLAIN], level) for way, regime in REGIMES.items()}
 
 
 def trained_by_ways(
@@ -357,7 +332,6 @@ def _pairs_note(half: float | None, inputs: _Inputs) -> str:
 
 
 def _looking_answer(name: str, inputs: _Inputs) -> Answer:
-    """Return the answer of a way to those who want to look at rows."""
     if name == SYNTHETIC:
         return Answer(None, YES, "made-up rows")
     if name != ROWS:
@@ -369,19 +343,17 @@ def _model_answer(name: str, inputs: _Inputs) -> Answer:
     """Return the answer of a way to those who want a model: how much it learns of the target from what is released."""
     if name == STATISTICS or inputs.target is None or len(inputs.plan.protected) < 2:
         return Answer(None, NOT_ANSWERED)
-    if not inputs.train:
-        found = kept_learnt(inputs.plan, inputs.target, inputs.rows)
-        if found is None:
+    key = _key(inputs.plan, inputs.target, inputs.rows)
+    found = _KEPT.get(key)
+    if found is None:
+        if not inputs.train:
             return Answer(None, NOT_KNOWN)
-    else:
-        found = learnt_by_ways(inputs.plan, inputs.target, inputs.rows, inputs.cancel)
+        found = _learnt(*key, inputs.cancel)
+        while len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)), None)
+        _KEPT[key] = found
     learnt = found[name]
-    return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, learnt_words(learnt))
-
-
-def learnt_words(learnt: Learnt) -> str:
-    """Return what a model reaches, and what it reaches when it is trained on the rows themselves."""
-    return f"{learnt.found:.2f} of {learnt.of:.2f}"
+    return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, f"{learnt.found:.2f} of {learnt.of:.2f}")
 
 
 _Figures = Callable[[Question], float | None]

@@ -106,7 +106,7 @@ def typical_questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
     found = []
     plain = [c for c in numbers if c.name != target] or numbers
     if plain:
-        found.append(_mean(plain[0]))
+        found.append(_middle("mean", plain[0]))
     if names:
         found.append(_share(next((c for c in names if c.name == target), names[0])))
     if len(numbers) > 1:
@@ -142,11 +142,11 @@ def _questions_for(plan: Plan, asks: Questions) -> Iterator[Question]:
     for column in plan.protected:
         if AVERAGES in asks.asks and not (column.name == target and A_MODEL in asks.asks):
             if column in numbers:
-                yield _mean(column)
+                yield _middle("mean", column)
             elif not column.numeric:
                 yield _share(column)
         if FIGURES in asks.asks and column.numeric:
-            yield _median(column)
+            yield _middle("median", column)
     if PAIRS in asks.asks:
         yield from _pairs(plan, numbers, target)
     if A_MODEL in asks.asks and target is not None:
@@ -170,14 +170,10 @@ def _two_numbers(numbers: list[Column], target: str | None) -> tuple[Column, Col
     return numbers[0], numbers[1]
 
 
-def _mean(column: Column) -> Question:
+def _middle(asked: Literal["mean", "median"], column: Column) -> Question:
     lower, upper = column.bounds()
-    return Question("mean", (column.name,), f"the mean of {column.name}", NEAR * (upper - lower))
-
-
-def _median(column: Column) -> Question:
-    lower, upper = column.bounds()
-    return Question("median", (column.name,), f"the median of {column.name}", NEAR * (upper - lower))
+    words = f"the mean of {column.name}" if asked == "mean" else f"the median of {column.name}"
+    return Question(asked, (column.name,), words, NEAR * (upper - lower))
 
 
 def _share(column: Column) -> Question:

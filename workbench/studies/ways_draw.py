@@ -19,9 +19,7 @@ from workbench.sanitize.calibrated import protected_column
 from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
@@ -159,7 +157,6 @@ def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> di
 
 
 def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
-    """Return one draw of the figures that were asked for; empty where there are none."""
     try:
         queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), table.rows)
     except ParameterError:
@@ -182,7 +179,6 @@ def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
 
 
 def _models(plan: Plan, table: Table, target: str, emit: Emit, cancel: CancelToken) -> dict[str, float]:
-    """Return what a model of ``target`` reaches on held-out rows, by what it was trained on."""
     task = task_of(plan.column(target))
     data = StudyData.read(table, replace(plan, columns=plan.protected), target, task)
     return trained_by_ways(plan, task, data, REPEATS, emit=emit, cancel=cancel)[1]

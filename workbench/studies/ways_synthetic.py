@@ -188,7 +188,6 @@ class _Alike:
 
     @classmethod
     def of(cls, column: CoarseColumn) -> _Alike:
-        """Return it as a trial sees it."""
         own = column.grid.cells
         cells, unit = own.counted(), 1.0
         if own.values is not None and cells is not own:

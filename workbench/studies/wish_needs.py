@@ -207,16 +207,13 @@ class _Statistics:
     def least(self, margins: Mapping[str, float], *, rough: bool = False) -> dict[str, float]:
         groups: dict[tuple[str | None, tuple[str, ...] | None], list[str]] = {}
         for figure in margins:
-            key = self._keys[figure]
-            assert key is not None
-            groups.setdefault(key[1:], []).append(figure)
+            groups.setdefault(self._key(figure)[1:], []).append(figure)
         found: dict[str, float] = {}
         for figures in groups.values():
-            found |= {_name(key): amount for key, amount in self._of_column(figures, margins, rough=rough).items()}
+            found |= {repr(key): amount for key, amount in self._of_column(figures, margins, rough=rough).items()}
         return found
 
     def _of_column(self, figures: list[str], margins: Mapping[str, float], *, rough: bool) -> dict[_Key, float]:
-        """Return the least shares of the figures of one column."""
         keys = list(dict.fromkeys(self._key(figure) for figure in figures))
         alone = {}
         for key in keys:
@@ -273,7 +270,7 @@ class _Statistics:
         keys = [key for key in dict.fromkeys(self._keys.values()) if key is not None]
         figures = list(self._keys)
         largest = max(amounts.values())
-        weights = {key: max(float(f"{amounts[_name(key)] / largest:.8g}"), 1e-12) for key in keys}
+        weights = {key: max(float(f"{amounts[repr(key)] / largest:.8g}"), 1e-12) for key in keys}
         return Request(figures=tuple(self._statistic(key, weights[key], figures) for key in keys))
 
     def _budget(self, amount: Decimal) -> Budget:
@@ -304,10 +301,6 @@ class _Statistics:
             if key in stated:
                 found[wish.figure] = stated[key] / (rows if wish.asked == "share" else 1)
         return found
-
-
-def _name(key: _Key) -> str:
-    return repr(key)
 
 
 def _open(plan: Plan, epsilon: Decimal) -> dict[str, Any]:
@@ -368,7 +361,6 @@ class _Synthetic:
 
 
 def _too_narrow(plan: Plan, wish: Wish) -> Impossible:
-    """Return why no ε meets a wish of rows."""
     column = plan.column(wish.columns[0])
     if wish.asked == "mean" and rounded_by(column) >= wish.within:
         step = f"{column.grid().step:g}"
@@ -389,7 +381,6 @@ class _Rows:
         self._columns = tuple(dict.fromkeys(name for wish in case.wishes for name in wish.columns))
 
     def _halves(self, shares: Mapping[str, float], *, coarse: bool) -> dict[str, float | None]:
-        """Return the errors of the figures of columns with these shares."""
         self._case.cancel.check()
         case = self._case
         columns = tuple(dataclasses.replace(case.plan.column(name), epsilon=share) for name, share in shares.items())

@@ -37,8 +37,7 @@ class BudgetGauge(Card):
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
         head = panel(row(self._figure, self._meaning, None))
-        for part in (label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain):
-            self.body.addWidget(part)
+        self.body.add(label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain)
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
         self.refresh()

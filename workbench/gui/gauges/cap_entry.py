@@ -12,7 +12,7 @@ from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import hold, label, mark_wrong, named
+from workbench.gui.widgets.basic import hold, label, mark_wrong, named, say
 from workbench.gui.widgets.dialogs import Entry, choose
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, percent
 from workbench.params import BudgetRefusedError, ParameterError
@@ -39,8 +39,7 @@ class CapEntry(Entry):
         super().__init__()
         self._least, self._too_low = least, too_low
         self._fields: dict[str, QLineEdit] = {}
-        self._problem = label("", "problem", wrap=True, name="cap_problem")
-        self._problem.hide()
+        self._problem = label("", "problem", wrap=True, name="cap_problem", hidden=True)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 8, 0, 8)
         for at, key in enumerate(least):
@@ -59,7 +58,6 @@ class CapEntry(Entry):
         return ""
 
     def values(self) -> dict[str, Decimal]:
-        """Return what is typed."""
         return {key: self._read(key) for key in self._fields}
 
     def _add(self, grid: QGridLayout, at: int, key: str) -> None:
@@ -77,8 +75,7 @@ class CapEntry(Entry):
 
     def _edited(self) -> None:
         problem = self.problem()
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        say(self._problem, problem)
         for field in self._fields.values():
             mark_wrong(field, wrong=bool(problem))
         self.changed.emit()
@@ -102,7 +99,6 @@ class FirstCap(CapEntry):
 
     @property
     def asked(self) -> bool:
-        """Whether there is a cap to set."""
         return bool(self._fields)
 
     def cap(self) -> tuple[Decimal, Decimal | None] | None:

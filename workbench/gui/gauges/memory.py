@@ -58,86 +58,70 @@ class Trace(Chart):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "memory_trace", tr("Memory in the last two minutes"))
-        self._samples: deque[int] = deque(maxlen=KEPT)
-
-    def add(self, size: int) -> None:
-        """Add one sample, in bytes."""
-        self._samples.append(size)
-        self.update()
-
-    def clear(self) -> None:
-        """Begin anew, for another device."""
-        self._samples.clear()
+        self.samples: deque[int] = deque(maxlen=KEPT)
 
     def drawing(self) -> Drawing | None:
-        """Return the line."""
-        if len(self._samples) < 2:
+        if len(self.samples) < 2:
             return None
-        line = [(float(at), float(size)) for at, size in enumerate(self._samples, KEPT - len(self._samples))]
-        top = 1.15 * max(self._samples)
+        line = [(float(at), float(size)) for at, size in enumerate(self.samples, KEPT - len(self.samples))]
+        top = 1.15 * max(self.samples)
         return Drawing((mark.line(line, "muted", 1),), x=Scale(0, KEPT - 1), y=Scale(0, top), frame="none")
 
 
 class PhaseBars(Chart):
-    """One line for each phase: its name, a bar with a mark, and both figures; nothing while no training speaks."""
+    """One line for each phase: its name, a bar with a mark, and both figures; nothing while no training speaks.
+
+    Attributes:
+        phases: what is drawn.
+        current: the name of the phase that goes on.
+    """
 
     margins, height_fixed = QMarginsF(), True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "memory_phases", tr("Memory of the training by phase"), tr(PHASES_TIP))
-        self._phases: tuple[PhaseMemory, ...] = ()
-        self._now = ""
+        self.phases: tuple[PhaseMemory, ...] = ()
+        self.current = ""
         self.hide()
-
-    @property
-    def phases(self) -> tuple[PhaseMemory, ...]:
-        """The phases that are drawn."""
-        return self._phases
-
-    @property
-    def current(self) -> str:
-        """The name of the phase that goes on."""
-        return self._now
 
     def show_phases(self, phases: Sequence[PhaseMemory], now: str) -> None:
         """Show ``phases``, of which the one called ``now`` goes on; hide where there are none."""
-        if (tuple(phases), now) == (self._phases, self._now):
+        if (tuple(phases), now) == (self.phases, self.current):
             return
-        another = len(phases) != len(self._phases)
-        self._phases, self._now = tuple(phases), now
+        another = len(phases) != len(self.phases)
+        self.phases, self.current = tuple(phases), now
         if another:
             self.updateGeometry()
             self.setVisible(bool(phases))
         self.setAccessibleDescription(
-            "; ".join(map(_words, self._phases)) + (f"; {tr('now: {phase}', phase=_called(now))}" if now else "")
+            "; ".join(map(_words, self.phases)) + (f"; {tr('now: {phase}', phase=_called(now))}" if now else "")
         )
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        names, figures = mark.bar_widths(self._bars(), LETTERS) if self._phases else (0, 0)
-        return QSize(int(names + figures) + LEAST_BAR, LINE * max(1, len(self._phases)))
+        names, figures = mark.bar_widths(self._bars(), LETTERS) if self.phases else (0, 0)
+        return QSize(int(names + figures) + LEAST_BAR, LINE * max(1, len(self.phases)))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the same height, as a line that is cut cannot be read; a narrow column makes the bars shorter."""
         return QSize(0, self.sizeHint().height())
 
     def drawing(self) -> Drawing | None:
-        """Return a line for each phase."""
-        return Drawing((mark.bar_lines(self._bars(), LETTERS),), frame="none") if self._phases else None
+        return Drawing((mark.bar_lines(self._bars(), LETTERS),), frame="none") if self.phases else None
 
     def _bars(self) -> list[BarLine]:
-        whole = 1.05 * max(max(p.predicted, p.peak) for p in self._phases) or 1.0
+        whole = 1.05 * max(max(p.predicted, p.peak) for p in self.phases) or 1.0
         return [
             BarLine(
-                f"{'▸' if p.name == self._now else '  '} {_called(p.name)}",
+                f"{'▸' if p.name == self.current else '  '} {_called(p.name)}",
                 p.peak / whole,
                 ("! " if exceeds(p) else "")
                 + tr("{peak} of {predicted}", peak=measured(p), predicted=memory(p.predicted)),
                 "warn" if exceeds(p) else "muted",
-                strong=p.name == self._now,
+                strong=p.name == self.current,
                 mark=p.predicted / whole,
             )
-            for p in self._phases
+            for p in self.phases
         ]
 
 
@@ -160,8 +144,7 @@ class MemoryGauge(Card):
         self._limit: int | None = None
         self._peak = 0
         head = panel(row(self._figure, label(tr("now"), "muted"), None))
-        for part in (self._caption, head, self._bar, self._facts, self.phases, self._trace):
-            self.body.addWidget(part)
+        self.body.add(self._caption, head, self._bar, self._facts, self.phases, self._trace)
         jobs.memory.connect(self.show_sample)
         jobs.idle.connect(self._back_to_process)
 
@@ -181,19 +164,23 @@ class MemoryGauge(Card):
             tr("MEMORY") if self._device == "cpu" else tr("MEMORY OF {device}", device=self._device.upper())
         )
         self._figure.setText(memory(sample.now))
-        sizes = {"peak": self._peak, "predicted": self._predicted, "limit": self._limit}
-        known = {key: memory(size) for key, size in sizes.items() if size is not None}
-        self._facts.show_lines(Fact(key, tr(WORDS[key][0]), size, tip=tr(WORDS[key][1])) for key, size in known.items())
+        self._show_facts()
         whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole
         marks = [self._peak / whole, *([self._predicted / whole] if self._predicted else [])]
         self._bar.show_parts((Part(sample.now / whole, "danger" if full else "muted"),), marks)
-        self._trace.add(sample.now)
+        self._trace.samples.append(sample.now)
+        self._trace.update()
+
+    def _show_facts(self) -> None:
+        sizes = {"peak": self._peak, "predicted": self._predicted, "limit": self._limit}
+        known = {key: memory(size) for key, size in sizes.items() if size is not None}
+        self._facts.show_lines(Fact(key, tr(WORDS[key][0]), size, tip=tr(WORDS[key][1])) for key, size in known.items())
 
     def _begin(self, device: str) -> None:
         self._device = device
         self._peak, self._limit = 0, None
-        self._trace.clear()
+        self._trace.samples.clear()
 
     def _back_to_process(self) -> None:
         self.phases.show_phases((), "")
@@ -201,7 +188,7 @@ class MemoryGauge(Card):
             self._begin("cpu")
         if self._predicted is not None:
             self._predicted = None
-            self._facts.hide_line("predicted")
+            self._show_facts()
 
 
 def exceeds(phase: PhaseMemory) -> bool:

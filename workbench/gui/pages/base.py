@@ -157,7 +157,6 @@ class _Beside(QWidget):
         return QSize(0, super().minimumSizeHint().height())
 
     def event(self, event: QEvent) -> bool:
-        """Place the buttons anew where their layout has changed."""
         if event.type() == QEvent.Type.LayoutRequest:
             self._place()
         return super().event(event)
@@ -335,7 +334,6 @@ class PageFrame(QWidget):
 
     @property
     def stopping(self) -> bool:
-        """Whether it was asked to stop."""
         return self._handle is not None and self._handle.stopping
 
     @property

@@ -146,8 +146,7 @@ class PointPanel(Card):
         tip = tr("Its line in the table of all runs")
         self._run = button(to_run, f"{name}_point_run", tip=tip, press=lambda: self._leave(self._facts.to_run))
         self.body.addLayout(row(self._name, None, close))
-        for part in (self._figure, self._warning, self._offered, self._take, self._train, self._run):
-            self.body.addWidget(part)
+        self.body.add(self._figure, self._warning, self._offered, self._take, self._train, self._run)
         self.hide()
 
     def show_point(self, facts: PointFacts, at: QPointF) -> None:

@@ -90,26 +90,25 @@ class RunPage(PageFrame):
         self._ways: list[QPushButton] = []
 
     def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
-        """Make the primary button ``name`` and put ``cancel`` beside it."""
         self._verb = verb
         self.add_cancel(cancel)
         self._run_button = self.set_primary(verb, name, self._press, tip)
 
     def set_onward(self, text: str, name: str, page: str, tip: str) -> None:
         """Make the button that leads to ``page`` once the job is done: the highlighted one, in place of Run."""
-        self._onward = self._leading_to(page, text, name, tip, "primary")
+        self._onward = self.leading_to(page, text, name, tip, "primary")
+        self._onward.hide()
         self.foot.addWidget(self._onward)
 
     def add_way(self, text: str, name: str, page: str, tip: str) -> None:
         """Add a plain button that leads to another ``page`` once the job is done, before the highlighted one."""
-        way = self._leading_to(page, text, name, tip)
+        way = self.leading_to(page, text, name, tip, "")
+        way.hide()
         self.foot.insertWidget(self.foot.indexOf(self._onward), way)
         self._ways.append(way)
 
-    def _leading_to(self, page: str, text: str, name: str, tip: str, kind: str = "") -> QPushButton:
-        made = button(text, name, kind, tip=tip, press=lambda: self.session.go(page))
-        made.hide()
-        return made
+    def leading_to(self, page: str, text: str, name: str, tip: str, kind: str = "link") -> QPushButton:
+        return button(text, name, kind, tip=tip, press=lambda: self.session.go(page))
 
     def start(self) -> None:
         """Start the job; called when the button is pressed and nothing prevents it."""

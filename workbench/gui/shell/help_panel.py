@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 
 from workbench.gui.pages.base import Page
+from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import Card, Elided, button, label, panel, row
 from workbench.gui.widgets.explain import bring_into_sight
@@ -18,15 +19,9 @@ EVERYWHERE = tr_later(
 
 
 class HelpPanel(Card):
-    """A panel beside the gauges.
+    """A panel beside the gauges."""
 
-    Signals:
-        more_asked: (topic) the person wants to read a topic of the help.
-    """
-
-    more_asked = Signal(str)
-
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(pad=12, spacing=8)
         self.setObjectName("help_panel")
         self.setAccessibleName(tr("Help"))
@@ -37,10 +32,9 @@ class HelpPanel(Card):
         self._how = label("", wrap=True, name="help_how")
         self._everywhere = label(tr(EVERYWHERE), "muted", wrap=True)
         self._topic = ""
-        self._more = button(tr("Read more →"), "help_more", "link", tip=tr("Open this topic of the help"))
-        self._more.clicked.connect(lambda: self.more_asked.emit(self._topic))
-        for part in (head, self._what, self._how, self._more, self._everywhere):
-            self.body.addWidget(part)
+        tip, read = tr("Open this topic of the help"), lambda: session.ask_for_help(self._topic)
+        self._more = button(tr("Read more →"), "help_more", "link", tip=tip, press=read)
+        self.body.add(head, self._what, self._how, self._more, self._everywhere)
         self.hide()
 
     def show_text(self, title: str, parts: Sequence[tuple[str, str]]) -> None:
@@ -55,7 +49,6 @@ class HelpPanel(Card):
         bring_into_sight(self)
 
     def show_page(self, page: Page) -> None:
-        """Say what ``page`` is for."""
         self._title.set_whole(tr(page.title))
         self._what.setText(tr(page.about) or f"{tr(page.help)}.")
         self._how.setText(tr(page.keys))
@@ -123,27 +116,24 @@ class TourPanel(Card):
     """The steps, one at a time.
 
     Signals:
-        page_asked: (name) show the page that the step is about.
         ended: the tour was left, or its last step was read.
     """
 
-    page_asked = Signal(str)
     ended = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(pad=12, spacing=8)
         self.setObjectName("tour")
-        self._at = 0
+        self._session, self._at = session, 0
         self._title = Elided("", "heading")
         self._count = label("", "muted", name="tour_count")
         head = panel(row((self._title, 1), self._count))
         self._text = label("", wrap=True, name="tour_text")
         self._next = button(tr("Next"), "tour_next", "primary", press=lambda: self._show(self._at + 1))
-        leave = button(tr("Leave"), "tour_leave", tip=tr("Leave the tour; Help → Take the Tour shows it again"))
-        leave.clicked.connect(self.leave)
+        tip = tr("Leave the tour; Help → Take the Tour shows it again")
+        leave = button(tr("Leave"), "tour_leave", tip=tip, press=self.leave)
         foot = panel(row(leave, None, self._next))
-        for part in (head, self._text, foot):
-            self.body.addWidget(part)
+        self.body.add(head, self._text, foot)
         self.hide()
 
     def start(self, *, lead: bool = True) -> None:
@@ -160,7 +150,6 @@ class TourPanel(Card):
             self._show(at, lead=False)
 
     def leave(self) -> None:
-        """End the tour."""
         if not self.isHidden():
             self.hide()
             self.ended.emit()
@@ -178,4 +167,4 @@ class TourPanel(Card):
         self.setAccessibleName(tr("Tour, step {at} of {steps}: {title}", at=at + 1, steps=len(STEPS), title=tr(title)))
         self.setAccessibleDescription(tr(text))
         if lead:
-            self.page_asked.emit(page)
+            self._session.go(page)

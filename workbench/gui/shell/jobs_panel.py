@@ -230,8 +230,7 @@ class Banner(QWidget):
         self._more = button(tr("More"), "banner_more", "link", tip=tr("Show the whole message beside the page"))
         self._more.clicked.connect(lambda: self.more_asked.emit(self._whole))
         self._more.hide()
-        close = button(tr("Close"), "banner_close", "link", tip=tr("Close this message (Esc)"))
-        close.clicked.connect(lambda: self.closed.emit())
+        close = button(tr("Close"), "banner_close", "link", tip=tr("Close this message (Esc)"), press=self.closed)
         inner = row(self._sign, (self._text, 1), self._more, close, spacing=10, margins=(12, 0, 12, 0))
         self._frame.setLayout(inner)
         self.setLayout(stack(self._frame, margins=(0, 1, 0, 1)))
@@ -243,7 +242,6 @@ class Banner(QWidget):
         return LINES * self._text.fontMetrics().lineSpacing() + 6
 
     def show_text(self, level: str, text: str) -> None:
-        """Show ``text`` at ``level`` (error, warning or info)."""
         look(self._frame, f"banner-{level}")
         look(self._sign, {"error": "danger", "warning": "warn"}.get(level, "accent"))
         self._sign.setText(SIGNS[level])
@@ -254,7 +252,6 @@ class Banner(QWidget):
         self._cut()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Show as much of the sentence as there is room for."""
         super().resizeEvent(event)
         self._cut()
 
@@ -278,16 +275,11 @@ class Messages(QObject):
 
     An error or a warning is removed with the page it was shown on, with the edit it is about when that is undone, and
     once the job that failed has been done, though for a file of another name.
-
-    Signals:
-        more_asked: (sentence) show all of a message that is too long for its place.
     """
-
-    more_asked = Signal(str)
 
     def __init__(self, session: Session, jobs: JobCenter, banner: Banner, status: QStatusBar) -> None:
         super().__init__(status)
-        self._banner, self._status = banner, status
+        self.banner, self._status = banner, status
         self._shown = ""
         self._edit: int | None = None  # the step that was just made, until the event in which it was made is over
         self._about: int | None = None  # the step that the newest message is about
@@ -298,7 +290,6 @@ class Messages(QObject):
         self._failed = ""  # the kind of the job that it is about
         self._stopped = False
         banner.closed.connect(self.drop)
-        banner.more_asked.connect(self.more_asked)
         session.notified.connect(self.notify)
         session.table_changed.connect(self.drop)  # what was said was about the former table
         session.undo_stack.indexChanged.connect(self._moved)
@@ -311,9 +302,9 @@ class Messages(QObject):
         self._about = self._edit
         if level != "info":
             self._failed = ""
-            self._banner.show_text(level, text)
+            self.banner.show_text(level, text)
         elif self._edit is not None:  # what went wrong before was put right, or left, by a step that went well
-            self._banner.hide()
+            self.banner.hide()
 
     def report_step(self, what: str, edit: str) -> None:
         """Say that an edit was undone or done again, and end the message that it had."""
@@ -321,9 +312,9 @@ class Messages(QObject):
         self._of_step = True
 
     def drop(self) -> None:
-        if self._banner.isHidden():
+        if self.banner.isHidden():
             return
-        self._banner.hide()
+        self.banner.hide()
         if self._status.currentMessage() == self._shown:
             self._status.clearMessage()
 
@@ -332,7 +323,7 @@ class Messages(QObject):
             self._failed = handle.kind
         elif isinstance(handle.end, Finished) and handle.kind == self._failed:
             self._failed = ""
-            self._banner.hide()
+            self.banner.hide()
 
     def stop(self) -> None:
         """Follow the edits no longer: the status bar goes before the session, which forgets its edits last."""
@@ -349,7 +340,7 @@ class Messages(QObject):
             return
         undone = self._about is not None and index < self._about
         if undone:
-            self._banner.hide()
+            self.banner.hide()
             self._about = None
         if (undone or self._of_step) and self._status.currentMessage() == self._shown:
             self._status.clearMessage()

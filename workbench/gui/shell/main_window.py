@@ -102,7 +102,6 @@ class DropVeil(QWidget):
         self.hide()
 
     def show_held(self, held: Dragged) -> None:
-        """Say what a drop of ``held`` would do."""
         self._held = held
         self.setAccessibleName(self.words())
         self.setGeometry(self._window.rect())
@@ -111,7 +110,6 @@ class DropVeil(QWidget):
         self.update()
 
     def words(self) -> str:
-        """Return what is said."""
         if self._held.problem:
             return f"✕ {self._held.problem}"
         return self._held.use or tr("Drop to open {name}", name=PurePath(self._held.path).name)
@@ -242,9 +240,8 @@ class MainWindow(QMainWindow):
         self.budget_gauge = BudgetGauge(self.session)
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
         self.explain_panel = ExplainPanel(self.session)
-        self.help_panel = HelpPanel()
-        self.tour = TourPanel()
-        self.tour.page_asked.connect(self.show_page)
+        self.help_panel = HelpPanel(self.session)
+        self.tour = TourPanel(self.session)
         self.tour.ended.connect(lambda: self.settings.save(TOUR, "seen"))
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
@@ -258,7 +255,9 @@ class MainWindow(QMainWindow):
         self.project.changed.connect(self._retitle)
         self.project.kept.connect(self.session.recent.add)
         self.session.open_asked.connect(self.open)
-        self._ready_for_databases()
+        self._database_dialog: DatabaseDialog | None = None
+        self.session.database_asked.connect(self.ask_for_database)
+        self.session.opening_failed.connect(self._opening_failed)
         self._veil = DropVeil(self.session, self)
         self._restore()
         self._home = next(page for page in pages if page.home)
@@ -272,7 +271,6 @@ class MainWindow(QMainWindow):
 
     @property
     def page(self) -> PageFrame:
-        """The page that is shown."""
         shown = self._stack.currentWidget()
         assert isinstance(shown, PageFrame)
         return shown
@@ -319,13 +317,7 @@ class MainWindow(QMainWindow):
             return
         open_table(self.session, self.jobs, source)
 
-    def _ready_for_databases(self) -> None:
-        self._database_dialog: DatabaseDialog | None = None
-        self.session.database_asked.connect(self.ask_for_database)
-        self.session.opening_failed.connect(self._opening_failed)
-
     def ask_for_database(self) -> None:
-        """Ask which table of a database to open."""
         self._database().open()
 
     def _database(self) -> DatabaseDialog:
@@ -338,10 +330,6 @@ class MainWindow(QMainWindow):
         """Ask which of several tables is meant, or for a password."""
         if isinstance(error, WorkbenchError) and error.code in (SEVERAL, PASSWORD_NEEDED):
             self._database().show_for(source, error)
-
-    def page_names(self) -> list[str]:
-        """Return the names of the pages, room by room."""
-        return list(self.rail.pages)
 
     # -- arrangement ----------------------------------------------------------------------------------------------
 
@@ -403,10 +391,6 @@ class MainWindow(QMainWindow):
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    def run_page(self) -> None:
-        """Do what Ctrl+Return asks for."""
-        self.page.run()
-
     def escape(self) -> None:
         """Do what Esc asks for: leave what the page has open, else the banner, else cancel the newest job."""
         if self.page.escape():
@@ -434,7 +418,6 @@ class MainWindow(QMainWindow):
         self._veil.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
-        """Open the file that was dropped, or say why not."""
         self._veil.hide()
         held = dragged(event.mimeData())
         if held.problem:

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QMenu,
-    QWidget,
-)
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QApplication, QFrame, QListWidget, QListWidgetItem, QMenu, QWidget
 
 import workbench
 from workbench.data.samples.sample_tables import SAMPLES
@@ -30,12 +22,12 @@ from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
 from workbench.gui.style.theme import MODES
 from workbench.gui.widgets.basic import look, named, stack
+from workbench.gui.widgets.choice_box import SearchField
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import asked_at, of_plan
 
 SIZE = (460, 360)
 TOP = 64
-MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 ACTION = Qt.ItemDataRole.UserRole
 
 
@@ -59,13 +51,13 @@ class CommandPalette(QFrame):
         look(self, "card")
         self._actions = actions
         self._former: QWidget | None = None
-        self._search = named(QLineEdit(), "palette_search", tr("Search commands and pages"))
-        self._search.setPlaceholderText(tr("Type a command or a page"))
         self._list = named(QListWidget(), "palette_list", tr("Commands that match"))
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._search = named(SearchField(self._list), "palette_search", tr("Search commands and pages"))
+        self._search.setPlaceholderText(tr("Type a command or a page"))
         self.setLayout(stack(self._search, (self._list, 1), margins=(12, 12, 12, 12)))
         self._search.textChanged.connect(self._narrow)
-        self._search.installEventFilter(self)
+        self._search.returnPressed.connect(lambda: self._do(self._list.currentItem()))
         self._list.itemClicked.connect(self._do)
         self.hide()
 
@@ -88,17 +80,6 @@ class CommandPalette(QFrame):
         if self._former is not None and self._former.isVisible():
             self._former.setFocus()
         self._former = None
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Let the arrows walk the list and Return take what is marked, while the keys are in the search field."""
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            if event.key() in MOVES:
-                QApplication.sendEvent(self._list, QKeyEvent(event.type(), event.key(), event.modifiers()))
-                return True
-            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-                self._do(self._list.currentItem())
-                return True
-        return super().eventFilter(watched, event)
 
     def _narrow(self, typed: str) -> None:
         words = typed.lower().split()
@@ -193,7 +174,7 @@ class Menus:
         self.actions["undo"].triggered.connect(lambda: say(tr("Undone"), stack.redoText()))
         self.actions["redo"].triggered.connect(lambda: say(tr("Done again"), stack.undoText()))
         menu.addSeparator()
-        self._add(menu, "run", tr("Run This &Page"), self._window.run_page, QKeySequence("Ctrl+Return"))
+        self._add(menu, "run", tr("Run This &Page"), lambda: self._window.page.run(), QKeySequence("Ctrl+Return"))
         self._add(menu, "cancel", tr("&Cancel"), self._escape, QKeySequence("Esc"))
         menu.addSeparator()
         self._add(menu, "palette", tr("&Find a Command…"), self.palette.open, QKeySequence("Ctrl+K"))
@@ -219,20 +200,19 @@ class Menus:
         self._add(menu, "text_smaller", tr("&Smaller Text"), lambda: self._scale(self._size() - STEP), "Ctrl+-")
         self._add(menu, "text_normal", tr("&Normal Text"), lambda: self._scale(100))
         menu.addSeparator()
-        themes = menu.addMenu(tr("&Colours"))
+        themes, languages = menu.addMenu(tr("&Colours")), menu.addMenu(tr("&Language"))
+        self._offer(themes, "theme", MODES, self._window.theme.mode, self._choose_theme)
+        known = {SYSTEM: tr_later("System"), **LANGUAGES}
+        self._offer(languages, "language", known, self._window.settings.language, self._choose_language)
+
+    def _offer(
+        self, menu: QMenu, name: str, titles: Mapping[str, str], chosen: str, choose: Callable[[str], object]
+    ) -> None:
         group = QActionGroup(self._window)
-        for mode, title in MODES.items():
-            action = self._add(themes, f"theme_{mode}", tr(title), partial(self._choose_theme, mode))
+        for key, title in titles.items():
+            action = group.addAction(self._add(menu, f"{name}_{key}", tr(title), partial(choose, key)))
             action.setCheckable(True)
-            action.setChecked(mode == self._window.theme.mode)
-            group.addAction(action)
-        languages = menu.addMenu(tr("&Language"))
-        chosen, group = self._window.settings.language, QActionGroup(self._window)
-        for code, title in ((SYSTEM, tr_later("System")), *LANGUAGES.items()):
-            action = self._add(languages, f"language_{code}", tr(title), partial(self._choose_language, code))
-            action.setCheckable(True)
-            action.setChecked(code == chosen)
-            group.addAction(action)
+            action.setChecked(key == chosen)
 
     def _help(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&Help"))
@@ -246,9 +226,8 @@ class Menus:
         self._add(menu, "about", tr("&About This Program"), self._show_about)
         self._add(menu, "about_qt", tr("About &Qt"), QApplication.aboutQt)
         session = self._window.session
-        self._window.help_panel.more_asked.connect(session.ask_for_help)
         session.explain_asked.connect(self._window.help_panel.hide)
-        self._window.messages.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
+        self._window.messages.banner.more_asked.connect(lambda text: self._show_text(tr("Message"), (("", text),)))
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
@@ -271,7 +250,6 @@ class Menus:
     # -- what they do ---------------------------------------------------------------------------------------------
 
     def ask_for_table(self) -> None:
-        """Ask for a file and open it."""
         path = ask_for_data(self._window, self._window.session.folder)
         if path:
             self._window.open(path)

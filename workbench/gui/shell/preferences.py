@@ -26,7 +26,6 @@ class PreferencesDialog(QDialog):
     """The choice of a cluster, by the address of its scheduler or the file to which that has written it."""
 
     def __init__(self, session: Session, keep: Callable[[Cluster], None], parent: QWidget) -> None:
-        """Show what is chosen; ``keep`` is given another choice."""
         super().__init__(parent)
         self.setObjectName("preferences")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

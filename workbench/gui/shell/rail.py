@@ -91,7 +91,6 @@ class RailButton(QAbstractButton):
         return QSize(scaled(WIDTH, WIDEST) - 24, scaled(LOW if self._low else HEIGHT))
 
     def make_low(self, *, low: bool) -> None:
-        """Be lower, or as high as usual."""
         self._low = low
         self.updateGeometry()
 
@@ -264,7 +263,6 @@ class Rail(QWidget):
         self._lines.insertWidget(self._lines.count() - 1, widget, stretch)
 
     def remove_below(self, widget: QWidget) -> None:
-        """Take ``widget`` out again, where it is there."""
         self._lines.removeWidget(widget)
 
     def make_low(self, *, low: bool) -> None:

@@ -146,9 +146,10 @@ def tr_sentence(text: str) -> str:
         return text
     if text == "; ":
         return _joint(text)
-    said = _matched(text)
-    if said != text:
-        _keep(said, lambda: tr_sentence(text))
+    said = _said(text)
+    if said is None or said == text:
+        return text
+    _keep(said, lambda: tr_sentence(text))
     return said
 
 
@@ -250,25 +251,14 @@ def _pattern(parts: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile(pattern, re.DOTALL), pairs
 
 
-def _matched(text: str) -> str:
-    said = _said(text)
-    return text if said is None else said
-
-
 @functools.lru_cache(maxsize=2_000)
 def _said(text: str) -> str | None:
     """Return a text of the engine in the language of the person, ``None`` for one that no catalogue has."""
     exact = _exact(text)
     if exact is not None:
         return exact
-    for way in (
-        _filled_in,
-        _in_parts,
-        functools.partial(_filled_in, joined=True),
-        _made_a_sentence,
-        _with_place,
-        _place,
-    ):
+    joined, place = functools.partial(_filled_in, joined=True), functools.partial(_listed, "")
+    for way in (_filled_in, _in_parts, joined, _made_a_sentence, _with_place, place):
         said = way(text)
         if said is not None:
             return said
@@ -358,11 +348,6 @@ def _with_place(text: str) -> str | None:
     place, _, what = text.partition(": ")
     said = _said(what) if what and len(_WORD.findall(place)) < 4 else None
     return None if said is None else f"{_inner('', place)}{_joint(': ')}{said}"
-
-
-def _place(text: str) -> str | None:
-    """Return where something is: a file, a column, a row."""
-    return _listed("", text)
 
 
 def _quoted(value: str) -> bool:

@@ -34,8 +34,6 @@ QFrame[look="banner-info"] { background: $selection; border: 1px solid $accent; 
 QFrame[look="rule"] { background: $line; border: none; max-height: 1px; min-height: 1px; }
 
 QLabel { background: transparent; }
-QMessageBox QLabel#qt_msgbox_label { font-weight: 600; font-size: 15px; min-width: 380px; }
-QMessageBox QLabel#qt_msgbox_informativelabel { min-width: 380px; padding: 4px 0 8px 0; }
 QLabel[look="muted"], QCheckBox[look="muted"] { color: $muted; }
 QLabel[look="caption"] { color: $muted; font-weight: 600; font-size: 12px; }
 QLabel[look="title"] { font-weight: 600; font-size: 24px; }

@@ -25,30 +25,18 @@ def palette(theme: Theme) -> QPalette:
     """Return Qt's palette of ``theme``."""
     roles = QPalette.ColorRole
     out = QPalette()
-    for role, colour in (
-        (roles.Window, theme.window),
-        (roles.WindowText, theme.text),
-        (roles.Base, theme.surface),
-        (roles.AlternateBase, theme.window),
-        (roles.Text, theme.text),
-        (roles.Button, theme.surface),
-        (roles.ButtonText, theme.text),
-        (roles.BrightText, theme.danger),
-        (roles.ToolTipBase, theme.surface),
-        (roles.ToolTipText, theme.text),
-        (roles.Highlight, theme.selection),
-        (roles.HighlightedText, theme.text),
-        (roles.PlaceholderText, theme.muted),
-        (roles.Link, theme.accent),
-        (roles.LinkVisited, theme.accent),
-        (roles.Accent, theme.accent),
-        (roles.Light, theme.surface),
-        (roles.Midlight, theme.line),
-        (roles.Mid, theme.line),
-        (roles.Dark, theme.line),
-        (roles.Shadow, theme.line),
+    for colour, painted in (
+        (theme.window, (roles.Window, roles.AlternateBase)),
+        (theme.surface, (roles.Base, roles.Button, roles.ToolTipBase, roles.Light)),
+        (theme.text, (roles.WindowText, roles.Text, roles.ButtonText, roles.ToolTipText, roles.HighlightedText)),
+        (theme.muted, (roles.PlaceholderText,)),
+        (theme.line, (roles.Midlight, roles.Mid, roles.Dark, roles.Shadow)),
+        (theme.selection, (roles.Highlight,)),
+        (theme.accent, (roles.Link, roles.LinkVisited, roles.Accent)),
+        (theme.danger, (roles.BrightText,)),
     ):
-        out.setColor(role, QColor(colour))
+        for role in painted:
+            out.setColor(role, QColor(colour))
     for role in (roles.WindowText, roles.Text, roles.ButtonText):
         out.setColor(QPalette.ColorGroup.Disabled, role, QColor(mixed(theme.muted, theme.window, 0.45)))
     return out
@@ -78,7 +66,6 @@ class ThemeSwitch(QObject):
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
 
     def set_mode(self, mode: str) -> None:
-        """Show the colours of ``mode`` at once."""
         self.mode = mode
         self._apply()
 

@@ -310,7 +310,6 @@ class _Lines(Row):
         return [part for part in found if part is not None and part.spacerItem() is None and not part.isEmpty()]
 
     def _broken(self, room: int) -> list[list[tuple[QLayoutItem, int]]]:
-        """Return the lines: parts and their widths."""
         out: list[list[tuple[QLayoutItem, int]]] = []
         left = 0
         for part in self._parts():
@@ -431,7 +430,6 @@ class Facts(QWidget):
         self._values: dict[str, tuple[QWidget, QLabel, QLabel]] = {}
 
     def show_line(self, key: str, name: str, value: str, kind: str = "", *, tip: str = "") -> None:
-        """Show (or change) the line ``key``; ``tip`` says more to who points at it."""
         if key not in self._values:
             # A long figure takes a second line rather than make the window wider.
             wrapped = self._wrap_names
@@ -453,17 +451,12 @@ class Facts(QWidget):
         """Show these lines in this order, and no others."""
         shown = list(facts)
         for key in self._values.keys() - {fact.key for fact in shown}:
-            self.hide_line(key)
+            self._values[key][0].hide()
         for at, fact in enumerate(shown):
             self.show_line(fact.key, fact.name, fact.value, fact.kind, tip=fact.tip)
             holder = self._values[fact.key][0]
             if self._lines.indexOf(holder) != at:
                 self._lines.insertWidget(at, holder)
-
-    def hide_line(self, key: str) -> None:
-        """Hide the line ``key``."""
-        if key in self._values:
-            self._values[key][0].hide()
 
 
 class Paragraph(QLabel):
@@ -478,7 +471,6 @@ class Paragraph(QLabel):
         self.setText(text)
 
     def setText(self, text: str) -> None:  # noqa: N802 - Qt's name
-        """Show ``text``."""
         self._text = text
         self.setAccessibleName(text)
         super().setText(breakable(unbroken(text)))
@@ -529,7 +521,6 @@ class Elided(QLabel):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for no width."""
         return QSize(0, super().minimumSizeHint().height())
 
     def _fit(self) -> None:

@@ -59,7 +59,6 @@ class ChoiceDelegate(InkDelegate):
             option.text = "\u2028".join(metrics.elidedText(line, Qt.TextElideMode.ElideRight, room) for line in lines)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the text, and the chevron where there is something to choose."""
         super().paint(painter, option, index)
         if not index.flags() & Qt.ItemFlag.ItemIsEditable:
             return
@@ -144,7 +143,6 @@ class TickDelegate(QStyledItemDelegate):
         self._session = session
 
     def width(self, metrics: QFontMetrics, word: str) -> int:
-        """Return the width of the box and a word beside it."""
         return BESIDE_BOX + metrics.horizontalAdvance(word) + 8
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
@@ -154,7 +152,6 @@ class TickDelegate(QStyledItemDelegate):
         option.text = ""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
         super().paint(painter, option, index)
         state = index.data(Qt.ItemDataRole.CheckStateRole)
         if state is None:

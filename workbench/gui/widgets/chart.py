@@ -119,13 +119,11 @@ class Chart(QWidget):
         session.theme_changed.connect(self.update)
 
     def show_drawing(self, drawing: Drawing | None) -> None:
-        """Show ``drawing``, or nothing."""
         self._drawing = drawing
         self.setAccessibleName(drawing.spoken if drawing is not None else "")
         self.update()
 
     def drawing(self) -> Drawing | None:
-        """Return what is shown now, or nothing."""
         return self._drawing
 
     def words_at(self, x: float) -> str:
@@ -137,7 +135,6 @@ class Chart(QWidget):
         return drawing.words(drawing.x.value((x - box.left()) / box.width()))
 
     def words_under(self, point: QPointF) -> str:
-        """Return what is under the pointer."""
         return self.words_at(point.x())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name

@@ -55,7 +55,6 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
     def value(self, share: float) -> float:
-        """Return the value at a share of the axis."""
         return self.low * (self.high / self.low) ** share if self.log else self.low + share * (self.high - self.low)
 
 
@@ -66,19 +65,15 @@ class Canvas:
         self.painter, self.box, self.theme, self.x, self.y = painter, box, theme, x, y
 
     def across(self, x: float) -> float:
-        """Return the pixel of a value of the horizontal axis."""
         return self.box.left() + self.x.share(x) * self.box.width()
 
     def up(self, y: float) -> float:
-        """Return the pixel of a value of the vertical axis."""
         return self.box.bottom() - self.y.share(y) * self.box.height()
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return where a point is."""
         return QPointF(self.across(x), self.up(y))
 
     def ink(self, name: str, alpha: float = 1.0) -> QColor:
-        """Return a colour; see :func:`ink`."""
         return ink(self.theme, name, alpha)
 
     def sharp(self) -> None:
@@ -92,7 +87,6 @@ class Canvas:
         self.painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def line(self, one: QPointF, other: QPointF) -> None:
-        """Draw a straight line."""
         self.painter.drawLine(one, other)
 
     def letters(self, pixels: float, text: str = "") -> float:
@@ -107,7 +101,6 @@ class Canvas:
         self.painter.drawText(box, _SIDES[side] | Qt.AlignmentFlag.AlignVCenter, shown)
 
     def sign(self, sign: Sign, centre: QPointF, name: str, size: float = 3.0) -> None:
-        """Draw a small sign about a point."""
         self.smooth(name, 1.5)
         x, y = centre.x(), centre.y()
         match sign:

@@ -1,12 +1,24 @@
-"""A drop-down that is not changed by scrolling past it, and says that its words are cut."""
+"""A drop-down that is not changed by scrolling past it, and a field that narrows a list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt
-from PySide6.QtGui import QHelpEvent, QPaintEvent, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter, QToolTip, QWidget
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLineEdit,
+    QListWidget,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QToolTip,
+    QWidget,
+)
+
+MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class ChoiceBox(QComboBox):
@@ -53,7 +65,6 @@ class ChoiceBox(QComboBox):
         painter.end()
 
     def event(self, event: QEvent) -> bool:
-        """Show words that are cut above the tip."""
         if isinstance(event, QHelpEvent) and self._shortened() != self.currentText():
             QToolTip.showText(event.globalPos(), f"{self.currentText()}\n\n{self.toolTip()}".strip(), self)
             return True
@@ -65,3 +76,17 @@ class ChoiceBox(QComboBox):
         part = QStyle.SubControl.SC_ComboBoxEditField
         room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, part, self).width()
         return self.fontMetrics().elidedText(self.currentText(), Qt.TextElideMode.ElideRight, room)
+
+
+class SearchField(QLineEdit):
+    """Narrows a list that is beside it; the arrows walk along that while the keyboard is here."""
+
+    def __init__(self, listed: QListWidget) -> None:
+        super().__init__()
+        self._listed = listed
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        if event.key() in MOVES:
+            QApplication.sendEvent(self._listed, QKeyEvent(event.type(), event.key(), event.modifiers()))
+        else:
+            super().keyPressEvent(event)

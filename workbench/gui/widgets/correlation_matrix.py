@@ -90,13 +90,11 @@ class PairMap(Chart):
 
     @property
     def marked(self) -> tuple[str, str] | None:
-        """The marked pair."""
         if self._pairs is None or len(self._order) < 2:
             return None
         return self._pairs.names[self._order[self._at[1]]], self._pairs.names[self._order[self._at[0]]]
 
     def words(self) -> str:
-        """Return what is said of the marked pair."""
         return self._words_of(*self._at) if len(self._order) > 1 else ""
 
     def changed_most(self) -> str:
@@ -136,7 +134,6 @@ class PairMap(Chart):
             self._mark(place)
 
     def words_under(self, point: QPointF) -> str:
-        """Return what the pair under the pointer is."""
         place = self._pair_at(point)
         return self._words_of(*place) if place else tr(HELP)
 

@@ -50,7 +50,6 @@ class _View(CurveView):
 
     @property
     def mark_words(self) -> str:
-        """What is written beside that line."""
         return tr("your ε = {epsilon}", epsilon=at_most(self.epsilon))
 
     def mark_box(self) -> QRectF:
@@ -147,7 +146,6 @@ class CurvePlot(QWidget):
 
     @property
     def view(self) -> CurveView | None:
-        """The figure that is shown."""
         return self._view
 
     @property
@@ -166,7 +164,6 @@ class CurvePlot(QWidget):
         return QSize(640, 360)
 
     def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
-        """Draw ``figure`` in place of the former."""
         if self._view is None:
             self._view = view = _View(figure, theme, epsilon)
             view.moved.connect(lambda at: self._look_at(view.nearest(at, self._at)))
@@ -189,7 +186,6 @@ class CurvePlot(QWidget):
             self._look_at(self._at if inside else None)
 
     def clear(self) -> None:
-        """Show nothing."""
         if self._view is not None:
             former, self._view = self._view, None
             self._layout.removeWidget(former)
@@ -199,7 +195,6 @@ class CurvePlot(QWidget):
         self._callout.hide()
 
     def place_of(self, series: int, index: int) -> QPointF:
-        """Return where a point is, for whoever points at it."""
         assert self._view is not None
         return self._view.place_of(series, index)
 

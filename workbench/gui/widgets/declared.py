@@ -61,7 +61,6 @@ class ColumnsCard(Card):
         self.body.addWidget(self._table, 1)
 
     def follow(self) -> None:
-        """Show the columns that the plan releases now."""
         released = [column for column in self._session.plan.columns if column.action != "drop"]
         self._table.lines.show_lines([(Cell(c.name), Cell(tr(c.kind or "–")), _declared(c)) for c in released])
 

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QShowEvent
-from PySide6.QtWidgets import (
-    QDialogButtonBox,
-    QFileDialog,
-    QFrame,
-    QGridLayout,
-    QLabel,
-    QMessageBox,
-    QPushButton,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtCore import QTimer, Signal, SignalInstance
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QPushButton, QWidget
 
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.formatting import unbroken
+from workbench.gui.widgets.basic import enable_if, label, named, scrolled, stack
+from workbench.render.fonts import scaled
 
 TABLES = tr_later(
     "Tables (*.csv *.tsv *.txt *.gz *.zst *.bz2 *.xz *.zip *.parquet *.pq *.feather *.arrow *.ipc *.jsonl *.ndjson "
@@ -100,108 +92,94 @@ class Entry(QWidget):
         raise NotImplementedError
 
 
-MARGINS = (3, 20, 24, 16)
-"""Left, top, right and bottom of a question: Qt itself adds 21 on the left, which makes both sides equal."""
-
+WIDTH, SIDE = 500, 24
+"""Points that a question is wide at least, and beside its words."""
 
 ANEW_MS = 100
 """How often a question looks whether what it says has changed."""
-
 
 AROUND = 60
 """Height that the window system may take of the screen for its title and its frame."""
 
 
-class Question(QMessageBox):
-    """A question with an edge of its own where the window system draws none around it.
+class Question(QDialog):
+    """A question in a window of its own. Where it would be higher than the screen, its words scroll.
 
-    Where it would be higher than the screen, its words scroll: the buttons would be off it.
+    Attributes:
+        chosen: the key of the button that was pressed; empty for none of them.
     """
 
-    _scrolled: QScrollArea | None = None
+    def __init__(
+        self, parent: QWidget, title: str, text: str, verbs: Mapping[str, str], no: str = "", entry: Entry | None = None
+    ) -> None:
+        """Make it; see :func:`choose`."""
+        super().__init__(parent)
+        named(self, "confirm", title).setWindowTitle(title)
+        # The question is also the heading: not every system shows the title of such a window.
+        self._title = label(title, "heading", wrap=True, name="confirm_title")
+        self._words = label(text, wrap=True, name="confirm_text")
+        self._area = scrolled(stack(self._words), "confirm_area")
+        self._line = QDialogButtonBox()
+        self.chosen, ordered = "", "" in verbs
+        self._buttons = {
+            key: self._verb(key, words, QDialogButtonBox.ButtonRole.AcceptRole) for key, words in verbs.items()
+        }
+        first = (
+            next(iter(self._buttons.values()))
+            if ordered
+            else self._verb("", no, QDialogButtonBox.ButtonRole.RejectRole)
+        )
+        if ordered:  # all of one role, which some systems would put in the opposite order
+            layout = QDialogButtonBox.ButtonLayout.WinLayout.value
+            self._line.setStyleSheet(f"QDialogButtonBox {{ button-layout: {layout} }}")
+        parts = [self._title, self._area, *([] if entry is None else [entry]), self._line]
+        self.setLayout(stack(*parts, spacing=10, margins=(SIDE, 20, SIDE, 16)))
+        first.setDefault(True)
+        first.setFocus()
+        if entry is not None:
+            entry.changed.connect(lambda: enable_if(not entry.problem(), *self._buttons.values()))
+        self._fit()
 
-    def arrange(self) -> None:
-        """Give the words the same room on every side: Qt leaves a place for an icon that is not there.
+    def text(self) -> str:
+        return self._title.text()
 
-        They are as wide as the buttons at least, which would else begin to the left of them.
-        """
-        grid, line = self.layout(), self.findChild(QDialogButtonBox)
-        assert isinstance(grid, QGridLayout)
-        assert line is not None
-        grid.setContentsMargins(*MARGINS)
-        grid.setColumnMinimumWidth(self._left(grid), line.sizeHint().width())
-        for words in self.findChildren(QLabel):
-            words.setIndent(0)
+    def words(self) -> str:
+        return self._words.text()
 
-    def say(self, buttons: Mapping[str, QPushButton], text: str, verbs: Mapping[str, str]) -> None:
+    def _verb(self, key: str, words: str, role: QDialogButtonBox.ButtonRole) -> QPushButton:
+        made = self._line.addButton(words, role)
+        made.setObjectName(f"confirm_{key or 'no'}")
+        made.clicked.connect(partial(self._take, key))
+        return made
+
+    def _take(self, key: str) -> None:
+        self.chosen = key
+        self.accept()
+
+    def say(self, text: str, verbs: Mapping[str, str]) -> None:
         """Say another text, and other verbs on the same buttons."""
-        if self.informativeText() == unbroken(text) and all(verbs[key] == made.text() for key, made in buttons.items()):
-            return
-        for key, made in buttons.items():
-            made.setText(verbs[key])
-        self._unscroll()
-        self.setInformativeText(unbroken(text))
-        self.arrange()  # Qt has laid it out anew
-        grid = self.layout()
-        assert grid is not None
-        grid.activate()
-        width = max(self.width(), grid.totalMinimumSize().width())
-        self.setFixedSize(width, grid.totalHeightForWidth(width))
-        self._scroll()
+        if (text, verbs) != (self.words(), {key: made.text() for key, made in self._buttons.items()}):
+            self._words.setText(text)
+            for key, made in self._buttons.items():
+                made.setText(verbs[key])
+            self._fit()
 
-    def add_entry(self, entry: Entry, verbs: tuple[QPushButton, ...]) -> None:
-        """Put ``entry`` below the text; ``verbs`` can be pressed while nothing in it is refused."""
-        grid, line = self.layout(), self.findChild(QDialogButtonBox)
-        assert isinstance(grid, QGridLayout)
-        assert line is not None
-        grid.removeWidget(line)
-        left = self._left(grid)
-        grid.addWidget(entry, grid.rowCount(), left, 1, grid.columnCount() - left)
-        grid.addWidget(line, grid.rowCount(), 0, 1, grid.columnCount())
-
-        def follow() -> None:
-            for verb in verbs:
-                verb.setEnabled(not entry.problem())
-
-        entry.changed.connect(follow)
-
-    def _left(self, grid: QGridLayout) -> int:
-        words = self.findChild(QLabel, "qt_msgbox_label")
-        assert words is not None
-        return int(grid.getItemPosition(grid.indexOf(words))[1])  # type: ignore[index]
-
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)  # it has its size now
-        self._scroll()
-
-    def _scroll(self) -> None:
-        """Let the words scroll where there is no room for all of them."""
-        grid, words = self.layout(), self.findChild(QLabel, "qt_msgbox_informativelabel")
-        room = self.screen().availableGeometry()
-        if self.height() <= room.height() - AROUND or words is None or self._scrolled is not None:
-            return
-        assert isinstance(grid, QGridLayout)
-        place = grid.getItemPosition(grid.indexOf(words))
-        grid.removeWidget(words)
-        area = self._scrolled = QScrollArea(self, widgetResizable=True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(words)
-        words.show()
-        grid.addWidget(area, *place)  # type: ignore[misc]
-        area.show()
-        self.setFixedSize(self.width() + area.verticalScrollBar().sizeHint().width(), room.height() - AROUND)
-        self.move(self.x(), room.y() + AROUND // 2)
-
-    def _unscroll(self) -> None:
-        if self._scrolled is not None:
-            words = self._scrolled.takeWidget()
-            words.setParent(self)
-            words.show()
-            self._scrolled.deleteLater()
-            self._scrolled = None
+    def _fit(self) -> None:
+        """Be as high as the words are, within the screen, and never less wide than before."""
+        whole, screen = self.layout(), self.screen().availableGeometry()
+        assert whole is not None
+        self.ensurePolished()  # else letters and buttons have not the size that the style sheet gives them
+        self._area.setFixedHeight(0)
+        width = max(self.width() if self.isVisible() else scaled(WIDTH), whole.totalMinimumSize().width())
+        rest = whole.totalHeightForWidth(width)
+        room = screen.height() - AROUND - rest
+        self._area.setFixedHeight(max(min(self._words.heightForWidth(width - 2 * SIDE), room), 0))
+        self.setFixedSize(width, rest + self._area.height())
+        if self.isVisible() and self.geometry().bottom() > screen.bottom():
+            self.move(self.x(), screen.y() + AROUND // 2)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw an edge where the window system draws none around it."""
         super().paintEvent(event)
         if self.frameGeometry() == self.geometry():
             with QPainter(self) as painter:
@@ -242,32 +220,13 @@ def choose(
     Returns:
         The key of the choice, empty for none of them.
     """
-    # The question is also the heading: not every system shows the title of such a window.
-    box = Question(QMessageBox.Icon.NoIcon, title, title, parent=parent)
-    box.setObjectName("confirm")
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setInformativeText(unbroken(text))
-    buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
-    first, each = next(iter(buttons.values())), dict(buttons)
-    ordered = "" in buttons
-    none = buttons.pop("", None) or box.addButton(tr(no), QMessageBox.ButtonRole.RejectRole)
-    for key, made in buttons.items():
-        made.setObjectName(f"confirm_{key}")
-    none.setObjectName("confirm_no")
-    box.setDefaultButton(first if ordered else none)
-    box.setEscapeButton(none)
-    if ordered:  # all of one role, which some systems would put in the opposite order
-        box.setStyleSheet(f"QDialogButtonBox {{ button-layout: {QDialogButtonBox.ButtonLayout.WinLayout.value} }}")
+    box = Question(parent, title, text, verbs, tr(no), entry)
     if moot is not None:
         moot.connect(box.reject)
-    if entry is not None:
-        box.add_entry(entry, tuple(buttons.values()))
-    box.arrange()
     if anew is not None:
         clock = QTimer(box, interval=ANEW_MS)
-        clock.timeout.connect(lambda: box.say(each, *anew()))
+        clock.timeout.connect(lambda: box.say(*anew()))
         clock.start()
     box.exec()
-    clicked = box.clickedButton()
     box.deleteLater()
-    return next((key for key, made in buttons.items() if made is clicked), "")
+    return box.chosen

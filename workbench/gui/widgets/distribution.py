@@ -53,7 +53,6 @@ class Distribution(Chart):
         self._recovered: Recovered | None = None
 
     def show_column(self, column: Spread | None) -> None:
-        """Draw the spread of one column, or nothing."""
         self._column, self._drawn = column, column is not None
         self.setAccessibleName(
             tr("Distribution of {name}, original and {drawn}", name=column.name, drawn=tr(self._drawn_word))
@@ -74,7 +73,6 @@ class Distribution(Chart):
         self.update()
 
     def drawing(self) -> Drawing | None:
-        """Return both, and what is recovered over them."""
         column, found = self._column, self._recovered
         if column is None or not column.labels:
             return None

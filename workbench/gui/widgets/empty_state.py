@@ -35,7 +35,6 @@ class NothingYet(QWidget):
         session.table_changed.connect(self._show)
 
     def say(self, why: str) -> None:
-        """Say what is missing."""
         self._said = why
         self._show()
 

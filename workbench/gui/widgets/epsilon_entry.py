@@ -216,7 +216,6 @@ class DeltaEntry(QLineEdit):
         self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
 
     def problem(self) -> str:
-        """Return why the text is refused; empty where it is not."""
         try:
             self._read()
         except ParameterError as error:
@@ -228,7 +227,6 @@ class DeltaEntry(QLineEdit):
         return None if self.problem() else self._read()
 
     def show_value(self, delta: Decimal) -> None:
-        """Show ``delta``; empty where it is 0."""
         self.setText(entered(delta) if delta else "")
         mark_wrong(self, wrong=False)
 

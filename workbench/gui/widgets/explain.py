@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import as_sentence, tr, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
@@ -51,7 +51,6 @@ class BeliefCurve(Chart):
     usual, letters, height_fixed = QSize(200, 116), 11, True
 
     def show_epsilon(self, epsilon: float) -> None:
-        """Draw the range for ``epsilon``, and the line of no change in it."""
         beliefs = [posterior(epsilon, i / POINTS) for i in range(POINTS + 1)]
         low, high = [(b.prior, b.low) for b in beliefs], [(b.prior, b.high) for b in beliefs]
         unchanged = mark.line(((0, 0), (1, 1)), "muted", 1, "dashed")
@@ -80,7 +79,6 @@ class Meaning(QWidget):
         self.setLayout(stack(self.text, self._facts, self._curve, spacing=4))
 
     def explain(self, asked: Asked) -> None:
-        """Explain another ε."""
         said, rows = in_words(asked.epsilon, asked.delta, asked.about), self._session.plan.rows_per_person
         if self._session.plan.unit:
             counted = tr_n(
@@ -96,12 +94,9 @@ class Meaning(QWidget):
             said = f"{said} {counted}"
         self.text.setText(said)
         for prior in PRIORS:
-            reached = posterior(float(asked.epsilon), prior)
-            self._facts.show_line(
-                f"prior_{prior}",
-                tr("from {prior}", prior=percent(prior)),
-                tr("to at most {high}", high=percent(reached.high)),
-            )
+            high = percent(posterior(float(asked.epsilon), prior).high)
+            before, after = tr("from {prior}", prior=percent(prior)), tr("to at most {high}", high=high)
+            self._facts.show_line(f"prior_{prior}", before, after)
         self._curve.show_epsilon(float(asked.epsilon))
 
 
@@ -126,8 +121,7 @@ class ExplainPanel(Card):
         tip = tr("Examples, δ, several releases, and what others publish: Tools, What ε means")
         more = button(tr("More →"), "explain_more", "link", tip=tip, press=lambda: session.go("explain"))
         self._also = panel(row(label(tr("also"), "muted"), *self._others.values(), None, spacing=4))
-        for part in (panel(row((self._title, 1), more, close)), self._meaning, self._also):
-            self.body.addWidget(part)
+        self.body.add(panel(row((self._title, 1), more, close)), self._meaning, self._also)
         session.explain_asked.connect(self.explain)
         session.plan_changed.connect(self._follow_plan)
         session.table_changed.connect(self.hide)
@@ -136,7 +130,6 @@ class ExplainPanel(Card):
         self.hide()
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
-        """Explain ``epsilon``."""
         self._asked = Asked(epsilon, delta, about)
         self._title.set_whole(_heading(at_most(epsilon), about), _heading(entered(epsilon), about))
         self._meaning.explain(self._asked)
@@ -180,37 +173,31 @@ class ExplainPanel(Card):
         self._also.setVisible(bool(self._amounts))
 
 
+SURE = {
+    (False, True): tr_later(
+        "Someone who was 10 % sure of a fact about one person could become at most {high} sure, and never less than "
+        "{low}."
+    ),
+    (False, False): tr_later(
+        "Someone who was 10 % sure of a fact about one person could become at most {high} sure, or down to almost 0 %."
+    ),
+    (True, True): tr_later(
+        "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
+        "released {about} alone, and never less than {low}."
+    ),
+    (True, False): tr_later(
+        "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
+        "released {about} alone, or down to almost 0 %."
+    ),
+}
+"""By whether an attribute is named, and whether a belief keeps more than :data:`NOTHING`."""
+
+
 def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> str:
     """Return what an ε means for someone who is 10 % sure, in one sentence."""
     belief = posterior(float(epsilon), 0.1)
-    figures = {"high": percent(belief.high), "low": percent(belief.low)}
-    low = belief.low >= NOTHING
-    if about and low:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
-            "released {about} alone, and never less than {low}.",
-            about=about,
-            **figures,
-        )
-    elif about:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person's {about} could become at most {high} sure from the "
-            "released {about} alone, or down to almost 0 %.",
-            about=about,
-            **figures,
-        )
-    elif low:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person could become at most {high} sure, and never less "
-            "than {low}.",
-            **figures,
-        )
-    else:
-        said = tr(
-            "Someone who was 10 % sure of a fact about one person could become at most {high} sure, or down to almost "
-            "0 %.",
-            **figures,
-        )
+    figures = {"high": percent(belief.high), "low": percent(belief.low), "about": about}
+    said = tr(SURE[bool(about), belief.low >= NOTHING], **figures)
     return f"{said} {as_sentence(tr_sentence(DELTA_NOTE))}" if delta else said
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QRect, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
@@ -168,7 +168,6 @@ class RowsTable(TableView):
         self._arrange()
 
     def sort_again(self) -> None:
-        """Find the rows and their order anew."""
         self._arrange()
 
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
@@ -179,10 +178,9 @@ class RowsTable(TableView):
 
     def _forget_heading(self) -> None:
         heads = self.horizontalHeader()
-        heads.blockSignals(True)
-        heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        heads.setSortIndicatorShown(False)
-        heads.blockSignals(False)
+        with QSignalBlocker(heads):
+            heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+            heads.setSortIndicatorShown(False)
 
     def _follow_reset(self) -> None:
         """Filter nothing here: the model is given other rows, or has had them."""
@@ -239,7 +237,6 @@ class RowsTable(TableView):
         return min(max(heading, ceil(wanted), NARROWEST), WIDEST)
 
     def fit_columns(self) -> None:
-        """Give each of the first columns the width that it asks for."""
         self._fitted = scaled(WIDEST)
         for column in range(min(self._shown.columnCount(), LOOKED_AT)):
             self.setColumnWidth(column, self.fitting(column))
@@ -257,7 +254,6 @@ class RowsTable(TableView):
         return plain, bold
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the cells in sight: tint, selection and text, and a frame around the one that has the keyboard."""
         theme, dirty = self._session.theme, event.rect()
         rows, columns = self._touched(dirty)
         changes = {column: self._shown.changes(rows, column) for column in columns}

@@ -73,7 +73,6 @@ class RowsModel(TableModel):
         session.plan_changed.connect(self._plan_changed)
 
     def height(self) -> int:
-        """Return the number of rows that are shown."""
         return self.whole_height() if self._order is None else len(self._order)
 
     def whole_height(self) -> int:
@@ -171,7 +170,6 @@ class RowsModel(TableModel):
         return self.columns[column].title if 0 <= column < len(self.columns) else ""
 
     def is_number(self, column: int) -> bool:
-        """Whether a column holds numbers, which line up on the right."""
         return self.columns[column].right
 
     def changes(self, rows: range, column: int) -> list[bool]:

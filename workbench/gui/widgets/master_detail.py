@@ -83,7 +83,6 @@ class DetailCard(Standing):
         self.setMinimumHeight(max(self.body.minimumHeightForWidth(self.width()), 0))
 
     def arrange(self, *, beside: bool) -> None:
-        """Arrange the halves for a place beside the table or below it."""
         assert self._picture is not None
         directions = QBoxLayout.Direction
         self._halves.setDirection(directions.TopToBottom if beside else directions.LeftToRight)

@@ -117,7 +117,6 @@ class Form(QWidget):
         self._check()
 
     def _add(self, key: str) -> None:
-        """Make title, field, unit and problem of one parameter."""
         name, spec, title = self.objectName(), self._specs[key], label()
         field = self._make(name, key, spec, self._defaults[key])
         self._labels[key] = title, field
@@ -186,7 +185,6 @@ class Form(QWidget):
         return hint if self._most_across == 1 else QSize(min(self._needed(1), hint.width()), hint.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Place as many side by side as there is room for."""
         super().resizeEvent(event)
         tried = range(self._most_across, 1, -1)
         self._lay_out(next((across for across in tried if self._needed(across) <= self.width()), 1))
@@ -201,7 +199,6 @@ class Form(QWidget):
             part.setAccessibleDescription(help_text)
 
     def title_of(self, key: str) -> str:
-        """Return what a field is called."""
         return tr_sentence(self._given_titles.get(key) or self._specs[key].title or key.replace("_", " "))
 
     def _help_of(self, key: str) -> str:
@@ -247,7 +244,6 @@ class Form(QWidget):
         self.restore({**self.state(), **state})
 
     def field(self, key: str) -> QWidget:
-        """Return the field of one attribute."""
         return self._fields[key]
 
     def problems(self) -> dict[str, str]:
@@ -271,7 +267,6 @@ class Form(QWidget):
         self._check()
 
     def meanings(self) -> list[str]:
-        """Return what each field means, after its title."""
         return [f"{self.title_of(key)}: {self._meaning(key)}" for key in self._specs]
 
     def _meaning(self, key: str) -> str:

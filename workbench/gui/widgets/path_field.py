@@ -55,7 +55,6 @@ class PathField(QLineEdit):
         return button(text or tr("Browse…"), name or f"{self.objectName()}_browse", tip=tip, press=press)
 
     def shown(self) -> str:
-        """Return what is painted."""
         if self.hasFocus():
             return self.text()
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideMiddle, self._room().width())

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, into_sight, label, lines, look, panel, row, say
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -23,68 +23,42 @@ from workbench.params import WorkbenchError
 from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
 from workbench.signals.cancel import NEVER
 
-Save = Callable[[JobCenter, Path, Path, Callable[[], object], Callable[[BaseException], None]], JobHandle]
-"""(jobs, release, path, done, on_failure) → the job that writes ``path``."""
+Write = Callable[[Path, Path, CancelToken], None]
+"""Writes what is made of a release, which is verified first, to a path; runs in a worker."""
 
 
-def save_certificate(
-    jobs: JobCenter, release: Path, path: Path, done: Callable[[], object], on_failure: Callable[[BaseException], None]
-) -> JobHandle:
-    """Write the certificate of ``release``, which is verified first, as PDF or HTML."""
+def write_certificate(release: Path, path: Path, cancel: CancelToken) -> None:
+    """Write the certificate of ``release`` as PDF or HTML."""
+    from workbench.release.documents.written_document import check_document_path, write_document
+    from workbench.release.verify_any import verified
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.documents.written_document import check_document_path, write_document
-        from workbench.release.verify_any import verified
-
-        check_document_path(path)
-        write_document(verified(release, cancel).paper(), path)
-
-    job = Job(tr("Writing the certificate"), work, about=path.name)
-    return jobs.start(job, key=DOCUMENTS, on_result=lambda _: done(), on_failure=on_failure)
+    check_document_path(path)
+    write_document(verified(release, cancel).paper(), path)
 
 
-def save_bundle(
-    jobs: JobCenter, release: Path, path: Path, done: Callable[[], object], on_failure: Callable[[BaseException], None]
-) -> JobHandle:
-    """Write the bundle of ``release``, which is verified first; it is signed where this user has a key."""
+def write_bundle_of(release: Path, path: Path, cancel: CancelToken) -> None:
+    """Write the bundle of ``release``; it is signed where this user has a key."""
+    from workbench.release.bundle import check_bundle_place, write_bundle
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.signature import own_public_key
+    from workbench.release.verify_any import verified
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.bundle import check_bundle_place, write_bundle
-        from workbench.release.ledger.ledger import Ledger
-        from workbench.release.signature import own_public_key
-        from workbench.release.verify_any import verified
-
-        check_bundle_place(path)
-        found = verified(release, cancel)
-        with Ledger.read() as ledger:
-            write_bundle(found, path, ledger, signed=own_public_key() is not None)
-
-    job = Job(tr("Writing the bundle"), work, about=path.name)
-    return jobs.start(job, key=DOCUMENTS, on_result=lambda _: done(), on_failure=on_failure)
+    check_bundle_place(path)
+    found = verified(release, cancel)
+    with Ledger.read() as ledger:
+        write_bundle(found, path, ledger, signed=own_public_key() is not None)
 
 
-DOCUMENTS, VERIFY_KEY = "documents", "verify"
-
-
-def verify(
-    jobs: JobCenter,
-    release: Path,
-    show: Callable[[list[str], list[str]], None],
-    on_failure: Callable[[BaseException], None] | None = None,
-) -> JobHandle:
+def checked(release: Path, emit: Emit, cancel: CancelToken) -> tuple[list[str], list[str]]:
     """Recompute everything a certificate says.
 
-    ``show`` gets a sentence for every fault, none where all is well, and then for everything that could not be checked.
+    Returns:
+        a sentence for every fault, none where all is well, and then for everything that could not be checked.
     """
+    from workbench.release.verify_any import left_unchecked
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[list[str], list[str]]:
-        from workbench.release.verify_any import left_unchecked
-
-        found = faults(release, cancel)
-        return found, [] if found else left_unchecked(release)
-
-    job = Job(tr("Verifying"), work, about=release.name)
-    return jobs.start(job, key=VERIFY_KEY, on_result=lambda result: show(*result), on_failure=on_failure)
+    found = faults(release, cancel)
+    return found, [] if found else left_unchecked(release)
 
 
 def faults(release: Path, cancel: CancelToken = NEVER) -> list[str]:
@@ -140,8 +114,7 @@ class ReleasedCard(Card):
             self._list_file(word, path)
         self._offer_checks()
         self._offer_ways(learn, estimate, open_it, attack)
-        self._result = label("", "muted", wrap=True, name=f"{self._begins}_result")
-        self._result.setVisible(False)
+        self._result = label("", "muted", wrap=True, name=f"{self._begins}_result", hidden=True)
         self.body.addWidget(self._result)
 
     def _say_what(self) -> None:
@@ -166,7 +139,6 @@ class ReleasedCard(Card):
             self.body.addWidget(label(tr_sentence(step.worth), wrap=True, name=f"{self._begins}_worth"))
 
     def _say_generalised(self) -> None:
-        """Say of a generalised table what it is not."""
         step, mark = self.step, tr(NO_EPSILON)
         self.setAccessibleName(tr("Locked release: {title}, {mark}", title=step.title, mark=mark))
         said = tr("✓ Published on {day}: {title}, generalised", day=day_of(step.time), title=step.title)
@@ -264,19 +236,18 @@ class ReleasedCard(Card):
             self._result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _save_paper(self) -> None:
-        """Ask where, and save the certificate as a document."""
         path = ask_where_to_save(self, tr("Save the certificate"), f"{self._output}.pdf", tr(PAPERS))
-        if path:
-            self._write(self._paper, Path(path), save_certificate)
+        self._write(self._paper, tr("Writing the certificate"), path, write_certificate)
 
     def _save_bundle(self) -> None:
-        path = ask_where_to_save(
-            self, tr("Make a bundle: name a new folder"), f"{self._output}.bundle", tr("Folder (*)")
-        )
-        if path:
-            self._write(self._bundle, Path(path), save_bundle)
+        title = tr("Make a bundle: name a new folder")
+        path = ask_where_to_save(self, title, f"{self._output}.bundle", tr("Folder (*)"))
+        self._write(self._bundle, tr("Writing the bundle"), path, write_bundle_of)
 
-    def _write(self, pressed: QPushButton, path: Path, save: Save) -> None:
+    def _write(self, pressed: QPushButton, title: str, chosen: str, write: Write) -> None:
+        if not chosen:
+            return
+        path = Path(chosen)
         pressed.setEnabled(False)
         self._notify(tr("Verifying and writing…"), "muted")
 
@@ -284,10 +255,12 @@ class ReleasedCard(Card):
             pressed.setEnabled(True)
             self._notify(stated, kind)
 
-        def failed(error: BaseException) -> None:
-            ended(f"{tr('✕ It could not be written.')} {_why(error)}", "danger")
-
-        handle = save(self._jobs, self._output, path, lambda: ended(tr("✓ Saved {path}", path=path), "accent"), failed)
+        handle = self._jobs.start(
+            Job(title, lambda _emit, cancel: write(self._output, path, cancel), about=path.name),
+            key="documents",
+            on_result=lambda _: ended(tr("✓ Saved {path}", path=path), "accent"),
+            on_failure=lambda error: ended(f"{tr('✕ It could not be written.')} {_why(error)}", "danger"),
+        )
         handle.cancelling.connect(self._cancelling)
         handle.cancelled.connect(lambda: ended("", "muted"))
 
@@ -295,7 +268,10 @@ class ReleasedCard(Card):
         self._kept = self.window().focusWidget() is self._verify
         self._verify.setEnabled(False)
         self._notify(tr("Verifying…"), "muted")
-        handle = verify(self._jobs, self._output, self._show, self._failed)
+        job = Job(tr("Verifying"), partial(checked, self._output), about=self._output.name)
+        handle = self._jobs.start(
+            job, key="verify", on_result=lambda found: self._show(*found), on_failure=self._failed
+        )
         handle.cancelling.connect(self._cancelling)
         handle.cancelled.connect(self._cancelled)
 

@@ -63,7 +63,6 @@ def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[
 
 
 def _named(original: object) -> Path:
-    """Return the path that a report is named after."""
     if not isinstance(original, OpenTable):
         return Path("table")
     return Path(original.title if address_of(original.source) is not None else original.source)

@@ -14,7 +14,6 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
@@ -285,7 +284,6 @@ class SettingsTable(TableView):
     # -- filter and order -----------------------------------------------------------------------------------------
 
     def show_all(self) -> None:
-        """Show every row, in the plan's order."""
         self._wanted, self._needs_only = "", False
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self._sort(-1, Qt.SortOrder.AscendingOrder)
@@ -354,7 +352,6 @@ class SettingsTable(TableView):
         super().keyPressEvent(event)
 
     def tick_row(self, box: QModelIndex) -> None:
-        """Tick a box for which a key was pressed in its row, or free it."""
         tick(box)
 
     def _is_editable(self, index: QModelIndex) -> bool:
@@ -372,22 +369,8 @@ class SettingsTable(TableView):
                 painter.drawRect(box)
                 painter.drawRect(box.adjusted(1, 1, -1, -1))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give names and facts the room of a wider window, and take what is missing from the names."""
-        super().resizeEvent(event)
-        self._share_out()
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the words again where they are written larger or smaller."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._share_out()
-
-    def make_room(self) -> None:
-        """Fit the columns to their present contents."""
-        self._share_out()
-
     def _share_out(self) -> None:
+        """Give names and facts the room of a wider window, and take what is missing from the names."""
         widths, narrow, room = self._fitted(stacked=False), self._fitted(stacked=True), self.viewport().width()
         crowded = sum(widths.values()) > room or any(widths[at] < self._widest_shown(at) for at in widths)
         stacked = crowded and room >= sum(narrow.values())

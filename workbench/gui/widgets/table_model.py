@@ -131,7 +131,6 @@ class TableModel(QAbstractTableModel):
     # -- what a page gives --------------------------------------------------------------------------------------------
 
     def height(self) -> int:
-        """Return the number of rows."""
         return len(self._lines)
 
     def whole_height(self) -> int:
@@ -149,7 +148,6 @@ class TableModel(QAbstractTableModel):
             self.endResetModel()
 
     def retitle(self, at: int, title: str, help_text: str) -> None:
-        """Give a column another heading, and another tip for it."""
         columns = list(self.columns)
         columns[at] = replace(columns[at], title=title, help=help_text)
         self.columns = tuple(columns)
@@ -226,7 +224,6 @@ class TableModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Roles.DisplayRole) -> Any:
-        """Return what Qt asks for about a cell."""
         cell, column = self.cell(index.row(), index.column()), self.columns[index.column()]
         match role:
             case Roles.DisplayRole:
@@ -269,7 +266,6 @@ class EditedModel(TableModel):
         self.chosen = ALONE
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return whether a cell can be edited or ticked."""
         if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
         cell = self.cell(index.row(), index.column())
@@ -307,11 +303,9 @@ class EditedModel(TableModel):
         self.keep_step(words, before)
 
     def refuse(self, at: int, place: int, text: str, error: ParameterError) -> None:
-        """Say why ``text`` was not taken in a cell."""
         self.refused.emit(in_the_window(error))
 
     def setData(self, index: Index, value: Any, role: int = Roles.EditRole) -> bool:  # noqa: N802 - Qt's name
-        """Take an edit, or say why not."""
         at, column = index.row(), self.columns[index.column()]
         flags, before = self.flags(index), self.state()
         try:
@@ -339,7 +333,6 @@ class PlanModel(EditedModel):
         session.table_changed.connect(self.start_over)
 
     def height(self) -> int:
-        """Return the number of columns."""
         return len(self.session.plan.columns) if self.session.opened is not None else 0
 
     def start_over(self) -> None:
@@ -348,11 +341,9 @@ class PlanModel(EditedModel):
         self.endResetModel()
 
     def column_at(self, at: int) -> DraftColumn:
-        """Return the draft of one attribute."""
         return self.session.plan.columns[at]
 
     def name_at(self, at: int) -> str:
-        """Return the name of one attribute."""
         return self.column_at(at).name
 
     def edited_with(self, at: int) -> tuple[DraftColumn, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QItemSelectionRange, QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelectionRange, QModelIndex, QPoint, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QFont,
@@ -96,7 +96,6 @@ class TableView(QTableView):
         model.modelReset.connect(self._follow_reset)
 
     def stack_headings(self, *, stacked: bool) -> None:
-        """Write headings in two lines, or in one."""
         lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12 if stacked else 0
         if lines != self.horizontalHeader().minimumHeight():
             self.horizontalHeader().setMinimumHeight(lines)
@@ -150,11 +149,10 @@ class TableView(QTableView):
                 known.reverse()
             rows = [*known, *(r for r in rows if keys[r] is None)]
         head = self.verticalHeader()
-        head.blockSignals(True)  # the view would lay itself out at every row that moves
-        for place, at in enumerate(rows):
-            if head.visualIndex(at) != place:
-                head.moveSection(head.visualIndex(at), place)
-        head.blockSignals(False)
+        with QSignalBlocker(head):  # the view would lay itself out at every row that moves
+            for place, at in enumerate(rows):
+                if head.visualIndex(at) != place:
+                    head.moveSection(head.visualIndex(at), place)
         self.updateEditorGeometries()
         self.viewport().update()
 
@@ -192,7 +190,6 @@ class TableView(QTableView):
         menu.popup(self.viewport().mapToGlobal(at))
 
     def copy_cells(self, *, whole: bool = False) -> None:
-        """Copy what is selected, or every row, as tab-separated text."""
         model, session = self.model(), self._rows.session
         areas = self.selectionModel().selection().toList()
         if whole:
@@ -250,13 +247,26 @@ class TableView(QTableView):
         self._filter_field.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def filtered_by(self, field: TableFilter) -> None:
-        """Let the key lead to ``field``."""
         self._filter_field = field
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
         if self._filter_field is not None:
             self._filter_field.keep_in_corner()
+        self._share_out()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit the columns again where texts are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.make_room()
+
+    def make_room(self) -> None:
+        """Fit the columns to their present contents."""
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Share the width out to the columns."""
 
     def in_sight(self) -> Sequence[int]:
         """Return the rows that are not filtered out, in the order in which they are shown."""
@@ -280,7 +290,6 @@ class TableView(QTableView):
         self._filter(kept=-1)
 
     def _follow_reset(self) -> None:
-        """Filter other rows as the former ones were."""
         self._filter(kept=-1)
 
     def _filter(self, kept: int) -> None:
@@ -305,11 +314,6 @@ class TableView(QTableView):
         if current.isValid() and self.isRowHidden(current.row()):
             for first in self.in_sight()[:1]:
                 self.setCurrentIndex(self.model().index(first, current.column()))
-
-    def line(self, row: int) -> str:
-        """Return the cells of a row as they are copied, tab-separated."""
-        columns = range(self.model().columnCount())
-        return "\t".join(copied(self.model().index(row, column)) for column in columns)
 
 
 class _Field(QLineEdit):
@@ -389,7 +393,6 @@ class TableFilter(QFrame):
         self.keep_in_corner()
 
     def clear(self) -> None:
-        """Show every row."""
         self.field.clear()
         self.needs.setChecked(False)
 
@@ -399,11 +402,8 @@ class TableFilter(QFrame):
     def _follow(self) -> None:
         """Say how many rows are in sight, and forget what was asked of another table."""
         if not self._table.filtered:
-            for part in (self.field, self.needs):
-                part.blockSignals(True)
-            self.clear()
-            for part in (self.field, self.needs):
-                part.blockSignals(False)
+            with QSignalBlocker(self.field), QSignalBlocker(self.needs):
+                self.clear()
         shown, whole = len(self._table.in_sight()), self._table.whole_height
         self._count.setText(
             tr("{shown} of {whole}", shown=tr_number(shown, ","), whole=tr_number(whole, ","))
@@ -452,7 +452,6 @@ class LinesModel(TableModel):
     """Lines of texts, which are found by any of them, and sorted as the numbers that they begin with, or as words."""
 
     def name_at(self, at: int) -> str:
-        """Return the words that a line is found by: all of them."""
         return "  ".join(self.cell(at, column).text for column in range(len(self.columns)))
 
     def sort_key(self, at: int, column: int) -> Any:
@@ -487,7 +486,6 @@ class LinesTable(TableView):
     ) -> None:
         """Make the table; words give way to figures down to :data:`LEAST_SHARE` before the table is scrolled."""
         self.lines = LinesModel(session, columns)
-        self._columns = tuple(columns)
         self._widest: dict[int, int] = {}
         super().__init__(self.lines, name, accessible)
         self.let_copy(private)
@@ -503,57 +501,46 @@ class LinesTable(TableView):
         self.horizontalHeader().setStretchLastSection(not columns[-1].right)
 
     def show_columns(self, columns: Sequence[Column], lines: Sequence[Sequence[Cell]]) -> None:
-        """Show lines under other columns."""
-        self._columns = self.lines.columns = tuple(columns)
+        self.lines.columns = tuple(columns)
         self.lines.show_lines(lines)
 
     def leave_out(self, columns: Collection[int]) -> None:
         """Show every column but these, whose room the others take."""
-        for at in range(len(self._columns)):
+        for at in range(len(self.lines.columns)):
             self.setColumnHidden(at, at in columns)
         self.make_room()
 
     @property
     def whole_width(self) -> int:
         """The width at which nothing is shortened or scrolled to and figures have room, in points."""
-        titles = [again(column.title) for column in self._columns]
+        titles = [again(column.title) for column in self.lines.columns]
         return self._around(self._fitting(at, heading_width(title)) for at, title in enumerate(titles))
 
     @property
     def least_width(self) -> int:
         """The width at which nothing is shortened or scrolled to, with headings in two lines, in points."""
-        titles = [in_two_lines(again(column.title)) for column in self._columns]
+        titles = [in_two_lines(again(column.title)) for column in self.lines.columns]
         return self._around(self._needed(at, heading_width(title)) for at, title in enumerate(titles))
 
     def _around(self, widths: Iterable[int]) -> int:
         return sum(widths) + self.verticalScrollBar().sizeHint().width() + 2 * self.frameWidth()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        self._share_out()
-
     def make_room(self) -> None:
         """Fit the columns to lines that took the place of as many others."""
         self._widest.clear()
-        self._share_out()
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the columns again where texts are written larger or smaller."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self.make_room()
+        super().make_room()
 
     def _share_out(self) -> None:
         # A figure that is cut reads as another figure: figures come first, words give way down to their heading.
-        every, room = range(len(self._columns)), self.viewport().width()
-        words = [at for at in every if not (self._columns[at].right or self._columns[at].whole)]
-        titles = [again(c.title) for c in self._columns]
+        every, room = range(len(self.lines.columns)), self.viewport().width()
+        words = [at for at in every if not (self.lines.columns[at].right or self.lines.columns[at].whole)]
+        titles = [again(c.title) for c in self.lines.columns]
         stacked = sum(map(self._needed, every, map(heading_width, titles))) > room
         self.stack_headings(stacked=stacked)
         heads = [heading_width(in_two_lines(title) if stacked else title) for title in titles]
         heads = [0 if self.isColumnHidden(at) else heads[at] for at in every]
         needed = list(map(self._needed, every, heads))
-        usual = [max(min(needed[at], self._columns[at].width), heads[at]) for at in every]
+        usual = [max(min(needed[at], self.lines.columns[at].width), heads[at]) for at in every]
         widths = [max(int(LEAST_SHARE * usual[at]), heads[at]) if at in words else needed[at] for at in every]
         if self.horizontalHeader().stretchLastSection():  # Qt gives it no less than what it takes its heading for
             widths[-1] = max(widths[-1], self.horizontalHeader().sectionSizeHint(len(widths) - 1))
@@ -576,7 +563,7 @@ class LinesTable(TableView):
 
     def _fitting(self, at: int, heading: int) -> int:
         """Return the width of a column whose figures have room."""
-        column, shown = self._columns[at], not self.isColumnHidden(at)
+        column, shown = self.lines.columns[at], not self.isColumnHidden(at)
         return max(self._needed(at, heading), scaled(column.width) if column.right and shown else 0)
 
     def _needed(self, at: int, heading: int) -> int:

@@ -132,8 +132,8 @@ def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Computed from", f"{counted(stated['rows'], 'row')}, columns {', '.join(stated['columns'])}"
     else:
         acts = [c["action"] for c in stated["columns"]]
-        counts = f"{acts.count('protect')} protected, {acts.count('drop')} left out, {acts.count('keep')} as they are"
         yield "Contents", f"{counted(stated['rows'], 'row')}, each value drawn at random from its column's mechanism"
+        counts = f"{acts.count('protect')} protected, {acts.count('drop')} left out, {acts.count('keep')} as they are"
         yield "Columns", counts
         yield "Order of rows", "as in the original" if stated["keep_order"] else "random"
     yield "Size", f"{counted(output['bytes'], 'byte')} of {output['format']}"
@@ -166,17 +166,19 @@ def _privacy_unit(stated: Mapping[str, Any], rows_per_person: int) -> str:
 
 def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     claims = stated["guarantee"]
+    persons = {**claims, **stated.get("training", {})}
     epsilon, delta = Decimal(claims["epsilon"]), Decimal(claims["delta"])
     other = claims["replace_one"]
     both = JOINED_ROWS in stated
     unit = "one row" if rows_per_person == 1 else f"all rows of one person, {rows_per_person} at most,"
-    if "unit" in {**claims, **stated.get("training", {})}:
+    if "unit" in persons:
         unit = "all rows of one person" + (" in both tables" if both else "")
-    formula = FORMULA + ("  +  δ" if delta else "")
+    factor = f"{math.exp(float(epsilon)):.4g}" if epsilon <= 700 else "more than 10^300"
+    of_delta = f" {sentence(DELTA_NOTE)}" if delta else ""
     facts = [
         ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
-        ("e^ε", f"{_factor(epsilon)}: the most by which the odds of anything about one person can change"),
-        ("Privacy unit", _privacy_unit({**claims, **stated.get("training", {})}, rows_per_person)),
+        ("e^ε", f"{factor}: the most by which the odds of anything about one person can change"),
+        ("Privacy unit", _privacy_unit(persons, rows_per_person)),
         ("Neighbours", f"{claims['relation']}, the number of rows n public"),
         *([("Rows of the second table", f"{stated[JOINED_ROWS]:,}, public")] if both else []),
         ("Replace-one", f"ε = {figure(other['epsilon'])}, δ = {figure(other['delta'])}"),
@@ -184,7 +186,7 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     if "epsilon_row" in claims and claims["epsilon_row"] != claims["epsilon"]:
         facts.insert(1, ("ε of one row", claims["epsilon_row"]))
     blocks: list[Block] = [
-        Paragraph(formula, "formula"),
+        Paragraph(FORMULA + ("  +  δ" if delta else ""), "formula"),
         Paragraph(
             f"for every set S of outputs and every pair of neighbouring tables T and T′, where M is the release. "
             f"{_NEIGHBOURS.format(unit=unit)}",
@@ -197,7 +199,7 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
             "about one person than this."
         ),
         belief_table(float(epsilon)),
-        Paragraph(f"Each line is p / (p + e^∓ε (1 − p)) for the belief p from before.{_delta_note(delta)}", "muted"),
+        Paragraph(f"Each line is p / (p + e^∓ε (1 − p)) for the belief p from before.{of_delta}", "muted"),
         FactList((("Randomness", claims["randomness"]),)),
     ]
     return Section("The guarantee", tuple(blocks))
@@ -223,7 +225,7 @@ def _not_covered(stated: Mapping[str, Any]) -> Section:
                 "about a smoker who is not in the table.",
                 "muted",
             ),
-            Paragraph(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.", "muted"),
+            Paragraph(sentence(CANNOT_KNOW), "muted"),
         ),
     )
 
@@ -310,33 +312,30 @@ def _queries(stated: Mapping[str, Any], people: int) -> Section:
     key, unit, noise = ("rho", "ρ", "Gaussian") if gaussian else ("epsilon", "ε", "Laplace")
     rows = []
     for query, more in zip(stated["queries"], about, strict=True):
+        error = None
         if more.get("form") == CHOICE:
-            rows.append((query["label"], "a choice by the exponential mechanism", query[key], "–"))
-            continue
-        if more.get("form") == DRAWN:
+            what = "a choice by the exponential mechanism"
+        elif more.get("form") == DRAWN:
             what = f"cells drawn by the exponential mechanism, and counts around them with discrete {noise} noise"
-            rows.append((query["label"], what, query[key], "–"))
-            continue
-        if made.local:
-            rows.append((query["label"], "every row randomised by itself", query[key], "–"))
-            continue
-        size, share = more.get("sensitivity", 1), float(query[key]) / more.get("levels", 1)
-        numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
-        what = f"{counted(numbers, 'number')} with discrete {noise} noise"
-        error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
+        elif made.local:
+            what = "every row randomised by itself"
+        else:
+            size, share = more.get("sensitivity", 1), float(query[key]) / more.get("levels", 1)
+            numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
+            what = f"{counted(numbers, 'number')} with discrete {noise} noise"
+            error = (expected_gaussian_error if gaussian else expected_error)(share, size) / size
         rows.append((query["label"], what, query[key], figure(error)))
-    errors = f"{made.randomness[:1].upper()}{made.randomness[1:]}."
+    errors = sentence(made.randomness)
     if not made.local:
         errors = _ERRORS_OF_COUNTS + (_GAUSSIAN if gaussian else _LAPLACE)
-    note = f"{_queries_note(people, unit)} {errors}"
     blocks: list[Block] = [
         Grid(("asked of the rows", "answered by", unit, "expected error"), tuple(rows), (2, 3)),
-        Paragraph(note, "muted"),
+        Paragraph(f"{_queries_note(people, unit)} {errors}", "muted"),
     ]
-    blocks += [Paragraph(method[key], "muted") for key in ("intervals",) if isinstance(method.get(key), str)]
+    if isinstance(method.get("intervals"), str):
+        blocks.append(Paragraph(method["intervals"], "muted"))
     if isinstance(method.get("values"), str):
-        values = method["values"]
-        blocks.append(Paragraph(f"How rows are made of the noisy counts: {values}.", "muted"))
+        blocks.append(Paragraph(f"How rows are made of the noisy counts: {method['values']}.", "muted"))
     return Section("What was asked of the rows", tuple(blocks))
 
 
@@ -356,7 +355,6 @@ def expected_gaussian_error(rho: float, sensitivity: int) -> float:
 
 
 def _queries_note(people: int, unit: str = "ε") -> str:
-    """Return how the ε (or ρ) of the queries add up to the ε of the release."""
     whole = f"The {unit} of the queries add up to that of one row"
     if unit == "ρ":
         return f"{whole}, from which its ε at the δ above follows." + (
@@ -404,7 +402,7 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
         blocks.append(FactList(known))
     architecture = facts.get("architecture")
     remarks = architecture.get("remarks", ()) if isinstance(architecture, Mapping) else ()
-    blocks += [Paragraph(f"{remark[:1].upper()}{remark[1:]}.") for remark in remarks if isinstance(remark, str)]
+    blocks += [Paragraph(sentence(remark)) for remark in remarks if isinstance(remark, str)]
     accuracy = facts.get("accuracy")
     if isinstance(accuracy, Mapping):
         accuracy_text = f"{_value(accuracy['value'])} on {counted(accuracy['rows'], 'row')} of {accuracy['on']}"
@@ -417,7 +415,6 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
 
 
 def _model(name: str) -> tuple[str, Mapping[str, Field]]:
-    """Return the title of a model and the parameters that it declares."""
     known = next((learner for learner in learners.LEARNERS if learner.name == name), None)
     if known is not None:
         return known.title, known.parameters.declared()
@@ -491,21 +488,25 @@ def share(value: float) -> str:
     return "under 0.01 %" if value < 0.0001 else f"{100 * value:.3g} %"
 
 
-def _factor(epsilon: Decimal) -> str:
-    return f"{math.exp(float(epsilon)):.4g}" if epsilon <= 700 else "more than 10^300"
-
-
-def _delta_note(delta: Decimal) -> str:
-    return f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
+def sentence(words: str) -> str:
+    """Return words as a sentence."""
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def generalised_document(stated: Mapping[str, Any], name: str) -> Document:
     """Return the document of the generalised table that ``stated``, a verified certificate, describes."""
+    titles = {model.name: model.title for model in MODELS}
     facts = [
         ("Rows", f"{stated['rows']:,}"),
         ("Rows left out", f"{stated['suppressed']:,}"),
         ("Rows of the smallest class", f"{stated['k']:,}"),
-        *((_model_title(model["model"]), _parameters(model)) for model in stated["models"]),
+        *(
+            (
+                titles.get(model["model"], model["model"]),
+                ", ".join(f"{k} = {v}" for k, v in model.items() if k != "model"),
+            )
+            for model in stated["models"]
+        ),
         ("Method", stated["method"]),
         ("Order of rows", stated["order"]),
     ]
@@ -517,19 +518,11 @@ def generalised_document(stated: Mapping[str, Any], name: str) -> Document:
             Section("What this is not", (Paragraph(stated["statement"]),)),
             Section("What was published", (FactList(tuple(facts)),)),
             Section("The columns", (Grid(("column", "role", "level"), lines),)),
-            Section("What no check can show", (Paragraph(f"{CANNOT_KNOW[0].upper()}{CANNOT_KNOW[1:]}."),)),
+            Section("What no check can show", (Paragraph(sentence(CANNOT_KNOW)),)),
         ),
         foot=f"{program(stated)} · release {release_id(stated)} · checksum {stated['checksum'][:16]}…",
         time=stated["time"],
     )
-
-
-def _model_title(name: str) -> str:
-    return next((model.title for model in MODELS if model.name == name), name)
-
-
-def _parameters(model: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {value}" for key, value in model.items() if key != "model")
 
 
 def _level(column: Mapping[str, Any]) -> str:

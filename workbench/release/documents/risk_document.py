@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import workbench
-from workbench.params.amounts import counted
-from workbench.params.errors import one_line
-from workbench.release.documents.release_document import belief_table, figure
+from workbench.params import counted, one_line
+from workbench.release.documents.release_document import belief_table, figure, sentence
 from workbench.release.risk_report import RiskReport
 from workbench.release.statements import CANNOT_KNOW
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture, Section
@@ -287,5 +286,5 @@ def _not_covered(report: RiskReport) -> Section:
         blocks.append(Paragraph(NOT_DP))
     if report.tried:
         blocks.append(Paragraph(NO_ATTACK))
-    blocks.append(Paragraph(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.", "muted"))
+    blocks.append(Paragraph(sentence(CANNOT_KNOW), "muted"))
     return Section("What is not covered", tuple(blocks))

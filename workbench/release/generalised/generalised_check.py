@@ -15,8 +15,7 @@ import polars as pl
 
 from workbench.data.csv.options import Dialect
 from workbench.data.schema import QUASI, SENSITIVE
-from workbench.params import InputError, WorkbenchError
-from workbench.params.amounts import counted
+from workbench.params import InputError, WorkbenchError, counted
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import released_table
 from workbench.risk.generalise.generalised import METHODS

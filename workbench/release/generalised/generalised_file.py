@@ -45,9 +45,7 @@ from workbench.risk.generalise.models import Closeness
 from workbench.risk.hierarchies import file_name
 from workbench.risk.hierarchies.hierarchy import ANY, semicolons
 from workbench.sanitize.writing import PLAIN
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, WHOLE, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, WHOLE, CancelToken, Emit, Progress, ignore
 
 RANDOM, AS_READ = "random", "as read"
 

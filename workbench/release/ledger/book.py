@@ -23,8 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
-from workbench.params import CheckFailedError, InputError
-from workbench.params.codec import parse_json
+from workbench.params import CheckFailedError, InputError, parse_json
 from workbench.release.ledger import file
 from workbench.release.ledger.entry import META, ZERO, Entry, entry_hash, fault_of, start_of, verify_chain
 from workbench.release.ledger.file import (
@@ -188,7 +187,6 @@ class LedgerBook:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Run the block in a transaction; within another one, the block becomes part of it."""
         if self._db.in_transaction:
             yield
             return

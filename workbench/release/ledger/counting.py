@@ -156,7 +156,6 @@ def _plain_event(cost: Amount) -> CostEvent:
 
 
 def _is_pure(event: CostEvent, epsilon: Decimal) -> bool:
-    """Return whether an event is of pure releases whose sum is ``epsilon``."""
     event, rows = event_of_row(event)
     try:
         found = _leaves_of(event)
@@ -178,7 +177,6 @@ def _leaves_of(event: CostEvent) -> Mapping[Decimal, int]:
 
 
 def _short(event: CostEvent) -> CostEvent:
-    """Return an event without labels, equal parts together."""
     if isinstance(event, RowsPerPerson):
         return RowsPerPerson(_short(event.event), event.rows)
     if isinstance(event, PoissonGaussian):

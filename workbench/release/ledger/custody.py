@@ -24,8 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.params import CheckFailedError, InputError, WorkbenchError
-from workbench.params.codec import read_json
+from workbench.params import CheckFailedError, InputError, WorkbenchError, read_json
 from workbench.params.remedies import LEDGER, run
 from workbench.paths import user_state
 from workbench.release.atomic import sync_folder, write_new
@@ -307,7 +306,6 @@ class LedgerCustody(LedgerState):
         return mark.seq <= len(entries) and entries[mark.seq - 1].hash == mark.hash
 
     def _committed(self) -> None:
-        """Remember the last entry, unless what was seen before is missing here."""
         added, self._added = self._added, False
         if added and self.missing() is None:
             last = self._chain.all()[-1]

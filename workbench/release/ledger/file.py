@@ -283,7 +283,6 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Convert a new or older ledger to the current format, in one transaction."""
     (present,) = connection.execute("PRAGMA application_id").fetchone()
     if present == APPLICATION:
         return

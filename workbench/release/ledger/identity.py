@@ -167,7 +167,6 @@ class Marking:
 
 
 def _hashed(hashing: CellHash, columns: Iterable[int], part: Table) -> Words:
-    """Return the sum of the hashes of some cells of each row."""
     rows = np.zeros(part.rows, np.uint64)
     for position in columns:
         rows += hashing.hashes(part.frame.to_series(position).alias(""))
@@ -184,7 +183,6 @@ class _OfPart:
 
 
 def _spaced(rows: int, some: int) -> NDArray[np.int64]:
-    """Return so many row indices at most, evenly spaced."""
     return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, some)).astype(np.int64))
 
 

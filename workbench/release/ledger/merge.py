@@ -80,7 +80,6 @@ class LedgerMerge(LedgerFigures):
             self.require_newest()
 
     def _take_keys(self, other: LedgerMerge) -> None:
-        """Add the keys of the other ledger to the key file, durably, before an entry depends on them."""
         own, theirs = self.keys, other.keys
         missing = [key for key in theirs if key not in own]
         if missing:
@@ -114,7 +113,6 @@ class LedgerMerge(LedgerFigures):
         return MergeResult(releases, shared, len(new))
 
     def _take_tables(self, other: LedgerMerge, source: str, known: set[str]) -> list[tuple[str, str]]:
-        """Append the marks of the other ledger's tables; return pairs of datasets that are the same table."""
         stated = {(e.dataset, *_marks(e)) for e in self.entries("mark")}
         same = {mark: e.dataset for e in self.entries("mark") for mark in _marks(e)[:2] if mark}
         joins = []
@@ -129,7 +127,6 @@ class LedgerMerge(LedgerFigures):
         return joins
 
     def _take_releases(self, other: LedgerMerge, source: str) -> tuple[int, int]:
-        """Append the releases that are not here, and the higher cost of those that are; return how many of each."""
         here = {r.release_id: r for r in self.releases()}
         theirs = {r.release_id: r for r in other.releases()}
         for e in other.entries():

@@ -136,7 +136,6 @@ _FEWEST_REPEATED = 32
 
 
 def _touching(ones: Sequence[Sketch], others: Sequence[Sketch]) -> list[tuple[int, int]]:
-    """Return the pairs of sketches that have any row in common."""
     if not ones or not others:
         return []
     values = np.concatenate([p.rows for p in others])

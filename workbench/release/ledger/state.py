@@ -415,7 +415,6 @@ class LedgerState(LedgerBook):
             yield dataset, self._decoded(Sketches.decode, digest)
 
     def _decoded(self, decode: Callable[[bytes], T], digest: str) -> T:
-        """Return the marks that an entry names by their digest."""
         found = self._rows("SELECT data FROM sketch WHERE digest = ?", (digest,))
         data = found[0][0] if found else None
         try:

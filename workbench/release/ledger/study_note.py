@@ -7,8 +7,7 @@ from pathlib import Path
 from workbench.data.table import Table
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
-from workbench.signals import Notice
-from workbench.signals.events import Emit, ignore
+from workbench.signals import Emit, Notice, ignore
 
 BEFORE = (
     "This shows private figures of these rows. It costs no ε, but the ledger notes it, and the certificate or card of "

@@ -26,9 +26,7 @@ from workbench.release.model.open_model import (
     private_csv,
     require_no_images,
 )
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 
 PREDICTED, CONFIDENCE = f"predicted {CLASS}", "confidence"
 _KEPT = 1 << 16
@@ -131,7 +129,6 @@ def predict_images(
 
 
 def _truth(images: ImageSet, classes: tuple[str, ...]) -> NDArray[np.int32] | None:
-    """Return the codes of the images' own classes, where they are among those that the network knows."""
     if not images.labelled or not set(images.classes) <= set(classes):
         return None
     known = {name: code for code, name in enumerate(classes)}

@@ -20,8 +20,7 @@ from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected
 from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.public_tables import Chances, PublicTable
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
+from workbench.params import ParameterError, did_you_mean
 from workbench.release.atomic import PART, write_error
 from workbench.release.card import MODEL, model_bytes
 from workbench.release.certificate import (
@@ -33,18 +32,15 @@ from workbench.release.certificate import (
     guarantee_facts,
     read_certificate,
     sealed,
-    unit_facts,
 )
 from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
 from workbench.release.parts import DrawFolder
-from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
+from workbench.release.statements import TRAINED_ON_RELEASE, Persons, columns_used_statement
 from workbench.release.verify import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
 from workbench.sanitize.plan import Plan
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 
 _ROOM = 1 << 20
 """Bytes that are asked for before anything is read; the true size is known once the model is."""
@@ -176,7 +172,9 @@ def fit_on_release(
     answers = np.column_stack([released.cells(name).astype(np.int64) for name in whole])
     cancel.check()
     fitted = make(tables[:-1], tables[-1]).fit(answers[:, :-1], answers[:, -1])
-    return _finished(chosen, fitted.model_, released)
+    files = {MODEL: model_bytes(fitted.model_)}
+    card = _card(chosen, fitted.model_, released, files)
+    return ModelOnRelease(chosen, fitted.model_, card, {**files, CARD: encoded(card)})
 
 
 def columns_to_predict(release: Path) -> tuple[Attribute, ...]:
@@ -220,12 +218,6 @@ def _require(chosen: Learner, facts: list[Attribute]) -> None:
         raise ParameterError(error.what, error.where, ("choose another target", "choose another model")) from None
 
 
-def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease) -> ModelOnRelease:
-    files = {MODEL: model_bytes(model)}
-    card = _card(chosen, model, released, files)
-    return ModelOnRelease(chosen, model, card, {**files, CARD: encoded(card)})
-
-
 def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:
     document, facts = released.document, model.facts
     guarantee = document["guarantee"]
@@ -251,8 +243,7 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
         "inputs": [a.to_plain() for a in (*facts.attributes, facts.target)],
         "outside_guarantee": document["outside_guarantee"],
         "training": {
-            "rows_per_person": guarantee["rows_per_person"],
-            **unit_facts(guarantee.get("unit"), guarantee.get("join")),
+            **Persons(guarantee["rows_per_person"], guarantee.get("unit"), guarantee.get("join")).facts(),
             "attributes_used": list(model.attributes_used),
         },
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},

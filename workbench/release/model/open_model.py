@@ -31,9 +31,7 @@ from workbench.release.atomic import PartFile, write_error
 from workbench.release.card import learned
 from workbench.release.certificate import MADE_FROM, read_card
 from workbench.release.verify import verify_release
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 
 _ROWS_AT_ONCE = 20_000
 IMAGES_AT_ONCE = 256

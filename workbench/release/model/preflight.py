@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from workbench.learners import Learner
-from workbench.params import ParameterError, Parameters
-from workbench.params.amounts import counted, paid
+from workbench.params import ParameterError, Parameters, counted, paid
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, require_small_fit, unfitted
 from workbench.sanitize.learnable import require_learnable

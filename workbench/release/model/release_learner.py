@@ -24,20 +24,18 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost, exact
-from workbench.release.card import MODEL, model_bytes
-from workbench.release.certificate import query_facts, unit_facts
+from workbench.release.card import MODEL, card_facts, made, model_bytes
+from workbench.release.certificate import query_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import card_facts, made, model_folder
-from workbench.release.path import Released, ReleaseRequest, read_parts, release
+from workbench.release.path import Destination, Released, ReleaseRequest, read_parts, release
 from workbench.release.recover import request_of
-from workbench.release.statements import model_statement
+from workbench.release.statements import Persons, model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.work.noise import Charged, uncharged
 from workbench.work.work import Made, ReadTogether, Sums
 
@@ -119,7 +117,7 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
     counts = _read_before(task, estimator, ledger, emit)
     wanted = ReleaseRequest(
         table=task.table,
-        to=model_folder(task.output, replace=task.replace),
+        to=Destination.of_model(task.output, replace=task.replace),
         work=work,
         digest=request_of(work, **asked),
         room=_room(estimator, plan, task.target, rows),
@@ -273,13 +271,8 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np
 
     estimator.set_params(noise=Charged(reserve))
     fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel, counts)
-    statement = model_statement(
-        people,
-        replaces_invalid=plan.replaces_invalid,
-        delta=estimator.gaussian(table.rows),
-        unit=plan.unit,
-        join=plan.joined_on,
-    )
+    persons, gaussian = Persons.of(plan), estimator.gaussian(table.rows)
+    statement = model_statement(persons, replaces_invalid=plan.replaces_invalid, delta=gaussian)
     stated = {
         "rows": table.rows,
         "model": chosen.name,
@@ -288,8 +281,7 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np
         "inputs": [c.facts().to_plain() for c in (*features, target)],
         "outside_guarantee": list(outside(features, target)),
         "training": {
-            "rows_per_person": people,
-            **unit_facts(plan.unit, plan.joined_on),
+            **persons.facts(),
             "attributes_used": list(estimator.attributes_used),
             "queries": query_facts(estimator.events()),
         },

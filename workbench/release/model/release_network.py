@@ -20,21 +20,18 @@ from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.params.errors import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
-from workbench.release.certificate import unit_facts
+from workbench.release.card import card_facts, made
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import card_facts, made, model_folder
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
-from workbench.release.path import Released, ReleaseRequest, release
+from workbench.release.path import Destination, Released, ReleaseRequest, release
 from workbench.release.recover import place_of, request_of
 from workbench.release.reservation import Reservation
-from workbench.release.statements import model_statement
+from workbench.release.statements import Persons, model_statement
 from workbench.sanitize.origin import require_confirmed_facts
-from workbench.signals import AtStake, Budget, Event, Metric
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Spread, ignore
+from workbench.signals import NEVER, AtStake, Budget, CancelToken, Emit, Event, Metric, Spread, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Made
 
@@ -90,7 +87,7 @@ def release_training(
     run.kept = None if task.checkpoints is None else _kept(run, asked, task.checkpoints, ledger)
     wanted = ReleaseRequest(
         table=task.table,
-        to=model_folder(task.folder, replace=task.replace),
+        to=Destination.of_model(task.folder, replace=task.replace),
         work=_WORK,
         digest=request_of(_WORK, **asked),
         room=_room(task.plan, task.features),
@@ -115,7 +112,6 @@ def release_training(
 
 
 def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken) -> _Run:
-    """Return the run of a task whose columns, δ and test rows have been checked; nothing is charged yet."""
     require("torch", "training a network")
     features = task.features
     require_confirmed_facts((*features.attributes, features.target))
@@ -138,10 +134,9 @@ def _asked(task: NetworkTask) -> dict[str, Any]:
         "plan": task.plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*task.features.attributes, task.features.target)],
         **task.features.facts(),
-        "rows_per_person": task.rows_per_person,
         "replace_invalid": task.replace_invalid,
         "public_test": task.public_test,
-        **unit_facts(task.unit),
+        **Persons(task.rows_per_person, task.unit).facts(),
     }
 
 
@@ -257,7 +252,8 @@ class _Run:
             self.emit(AtStake(lost))
 
     def _made(self, training: Training) -> Made:
-        stated: dict[str, Any] = facts(training) | unit_facts(self.task.unit)
+        persons = Persons(self.task.rows_per_person, self.task.unit)
+        stated: dict[str, Any] = facts(training) | persons.facts()
         if self.test is not None and self.test.public:
             measured = int((classes_of(self.test.table, training.features.target) != EMPTY).sum())
             stated["accuracy"] = {"value": self.accuracy, "rows": measured, "on": "a test table declared public"}
@@ -267,14 +263,14 @@ class _Run:
         if training.network.beyond:
             outside = (*outside, training.network.beyond)
         replaces, columns = self.rows.replaces_invalid, (*training.features.attributes, training.features.target)
-        statement = model_statement(
-            self.task.rows_per_person, replaces_invalid=replaces, delta=True, unit=self.task.unit
-        )
+        statement = model_statement(persons, replaces_invalid=replaces, delta=True)
+        path = training.plan.weights  # of a file of weights its name, not where it lies
+        weights = {} if path is None else {"weights": Path(path).name}
         card = {
             "rows": self.rows.rows,
             "model": training.network.name,
             "guarantee": {"statement": statement, "randomness": training.randomness},
-            "parameters": _stated(training.plan),
+            "parameters": training.plan.to_plain() | weights,
             "inputs": [a.facts().to_plain() for a in columns],
             "outside_guarantee": list(outside),
             "training": stated,
@@ -288,23 +284,13 @@ class _Run:
         )
 
 
-def _stated(plan: DpSgdPlan) -> dict[str, Any]:
-    """Return the plan for a card: of a file of weights its name, not where it lies."""
-    stated = plan.to_plain()
-    if plan.weights is not None:
-        stated["weights"] = Path(plan.weights).name
-    return stated
-
-
 def _room(plan: DpSgdPlan, features: Features) -> int:
-    """Return an upper bound on the bytes of weights, metrics and card."""
     weights = plan.architecture.parameters(features.width, len(features.classes))
     names = sum(len(name.encode()) for a in (*features.attributes, features.target) for name in a.domain or ())
     return (1 << 20) + 4 * weights + 8 * names
 
 
 def _require_classes(features: Features, table: Table) -> None:
-    """Raise :class:`InputError` unless accuracy can be measured on ``table``."""
     features.inputs(table)
     if (classes_of(table, features.target) == EMPTY).all():
         raise InputError("no row of the test table has a class", table.source, "give a test table with classes")

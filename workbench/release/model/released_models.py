@@ -90,7 +90,6 @@ def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
 
 
 def _public_accuracy(card: dict[str, Any]) -> tuple[float, int] | None:
-    """Return what a card says of a test table that was declared public."""
     stated = card.get("training", {}).get("accuracy")
     if not isinstance(stated, dict) or not isinstance(stated.get("value"), int | float):
         return None

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError
-from workbench.params.codec import parse_json
+from workbench.params import InputError, ParameterError, parse_json
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits, Kept, PermanentAnswers
 from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
@@ -28,8 +27,7 @@ from workbench.release.certificate import require_format
 from workbench.release.kinds import Repeated
 from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
@@ -68,17 +66,13 @@ def save_answers(path: Path, answers: PermanentAnswers) -> None:
         "format": _FORMAT,
         "version": _VERSION,
         "column": answers.column,
-        "parameters": _plain(answers.parameters),
+        "parameters": {name: getattr(answers.parameters, name) for name in answers.parameters.declared()},
         "key": answers.key.hex(),
     }
     lines = (
         f"{key.hex()},{kept.value.hex()},{kept.cohort},{kept.answer.hex()}\n" for key, kept in answers.kept.items()
     )
     write_output(path, f"{json.dumps(head)}\n{''.join(lines)}".encode(), private=True)
-
-
-def _plain(parameters: RapporParameters) -> dict[str, float]:
-    return {name: getattr(parameters, name) for name in parameters.declared()}
 
 
 def _head(line: bytes, path: Path, parameters: RapporParameters, column: str) -> PermanentAnswers:
@@ -134,7 +128,7 @@ def rappor_work(
         ParameterError: the cost is infinite, or the parameters do not fit the variant.
     """
     charged = cost(parameters, asked.reports).decimal()
-    bits = made_bits(parameters, basic)
+    bits: Bits = BasicBits(parameters, basic) if basic else BloomBits(parameters)
     if answers is not None and asked.client is None:
         raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
 
@@ -198,11 +192,6 @@ def _check(table: Table, asked: Collection, bits: Bits, cancel: CancelToken) -> 
     clients = clients_of(table, asked, bits.parameters)
     if isinstance(bits, BasicBits):
         bits.of(clients.values, np.zeros(len(clients.values), dtype=np.int64))
-
-
-def made_bits(parameters: RapporParameters, basic: Sequence[str]) -> Bits:
-    """Return which bits a value sets: one each of the public values ``basic``, or a Bloom filter's."""
-    return BasicBits(parameters, basic) if basic else BloomBits(parameters)
 
 
 def stated(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.table import Table
-from workbench.params import ParameterError
-from workbench.params.codec import write_toml
+from workbench.params import ParameterError, write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
 from workbench.release.certificate import require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.sanitize.plan import Plan
-from workbench.signals import Progress
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit, Progress
 from workbench.statistics.asked import REGRESSION, Asked, Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Counted, Query, counted, queries_of
@@ -189,7 +186,6 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
 
 
 def _unlike(made: bytes, output: Path, kind: str) -> Iterator[str]:
-    """Yield how a file differs from the one that was made of the answers, last digits aside."""
     # Last digits may differ between processors: a record of 20 bytes or more has three numbers of 25 at most.
     most = 5 * len(made) + _SLACK
     if output.stat().st_size > most:

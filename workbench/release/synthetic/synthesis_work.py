@@ -16,8 +16,7 @@ from typing import Any
 from workbench.data.impossible import joined
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
-from workbench.params import ParameterError
-from workbench.params.amounts import counted
+from workbench.params import ParameterError, counted
 from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
@@ -34,8 +33,7 @@ from workbench.release.table_formats import (
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
-from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals import CancelToken, Emit
 from workbench.synth import Synthesiser
 from workbench.synth.base import CHOICE, MODEL, Answered, Query, Setting, events
 from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, KeptRows, coarse_columns, coded
@@ -86,7 +84,7 @@ def synthesis_setting(
 
 
 def synthesis_work(
-    plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
+    plan: Plan, chosen: SynthesisParameters, epsilon: Decimal, delta: Decimal, rows: int, kind: str
 ) -> Work:
     """Return the central release of a synthetic table at (ε, δ) of one row's whole record.
 
@@ -116,14 +114,13 @@ def synthesis_work(
             text = ReleasedText(None, count, types, parts, coded)
         return form.write(text, plan.writing or PLAIN), form.columns(text)
 
-    return _work_of(method, setting, count, chosen, joined(plan.impossible, chosen.impossible), written)
+    return _work_of(method, setting, count, joined(plan.impossible, chosen.impossible), written)
 
 
 def _work_of(
     method: Synthesiser,
     setting: Setting,
     count: int,
-    chosen: SynthesisParameters,
     impossible: Any,
     written: Callable[[SyntheticRows, Entropy], tuple[Iterator[bytes], dict[str, str]]],
 ) -> Work:
@@ -153,7 +150,7 @@ def _work_of(
             "method": method.name,
             "target": target,
             "rows": count,
-            "cuts": cut_facts(setting),
+            "cuts": {column.name: column.cuts for column in setting.columns},  # coarse cells that hold a value
             **declared,
         },
         room=_most_bytes(setting.columns, count),
@@ -171,23 +168,11 @@ def _reader(method: Synthesiser, setting: Setting) -> CountedTables | KeptRows:
     return CountedTables(setting.columns, target, 2 if method.with_target else 1)
 
 
-def asked_work(
-    plan: Plan, asked: SynthesisParameters, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
-) -> Work:
-    """Return the release of what a person asked for; reads no row."""
-    return synthesis_work(plan, epsilon, rows, file_format, asked, delta)
-
-
 def repeated(asked: Mapping[str, Any], plan: Plan) -> Repeated:
     """Return the request of a certificate, to be asked for once more; what is impossible is in its plan."""
     chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
     numbers = [asked["cuts"][column.name] for column in plan.protected if column.numeric]
     return chosen | ({"cuts": max(numbers)} if numbers else {}), {}
-
-
-def cut_facts(setting: Setting) -> dict[str, int]:
-    """Return by column the number of its coarse cells that hold a value."""
-    return {column.name: column.cuts for column in setting.columns}
 
 
 def equal_cuts(setting: Setting) -> int:
@@ -238,9 +223,8 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
     impossible = joined(plan.impossible, chosen.impossible)
     count = document["rows"] if chosen.rows is None else chosen.rows
-    work = _work_of(
-        method, setting, count, chosen, impossible, lambda _rows, _coins: (iter(()), {})
-    )  # its file is not made again
+    # Its file is not made again.
+    work = _work_of(method, setting, count, impossible, lambda _rows, _coins: (iter(()), {}))
     wrong = list(rerun(document, work, output, cancel))
     yield from wrong
     if not wrong:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.deep import networks
 from workbench.learners.tasks import CLASSIFICATION
-from workbench.studies.grid.runs_file import FinishedRun
+from workbench.studies.grid.files import FinishedRun
 from workbench.studies.metrics import ACCURACY, Metric, measured
 from workbench.studies.regimes import Regime
 from workbench.studies.results import Point, Row
@@ -116,11 +116,11 @@ def sweep_lines(runs: Sequence[FinishedRun]) -> tuple[SweepLine, ...]:
     """Return the lines of ``runs``, in the order in which they first occur."""
     settings = [{n: v for n, v in run.setting.items() if n not in _TO_EPSILON} for run in runs]
     names = list(dict.fromkeys(name for setting in settings for name in setting))
-    varied = [n for n in names if len({_key(setting.get(n)) for setting in settings}) > 1]
+    varied = [n for n in names if len({repr(setting.get(n)) for setting in settings}) > 1]
     groups: dict[tuple[str, ...], dict[tuple[str, ...], list[FinishedRun]]] = {}
     for run, setting in zip(runs, settings, strict=True):
         key = tuple(f"{n}={_stated(setting.get(n))}" for n in varied)
-        place = tuple(_key(run.setting.get(n)) for n in _TO_EPSILON)
+        place = tuple(repr(run.setting.get(n)) for n in _TO_EPSILON)
         groups.setdefault(key, {}).setdefault(place, []).append(run)
     result = tuple(runs)
     return tuple(_line(result, ", ".join(key), places) for key, places in groups.items())
@@ -143,10 +143,6 @@ def _point(runs: Sequence[FinishedRun]) -> SweepPoint:
     spent, asked = max(run.figures["epsilon_spent"] for run in runs), runs[0].setting.get(EPSILON)
     epsilon = asked if asked is not None and asked >= spent else spent
     return SweepPoint(PRIVATE, epsilon, ACCURACY, len(values), statistics.fmean(values), spread, tuple(runs))
-
-
-def _key(value: Any) -> str:
-    return repr(value)
 
 
 def _stated(value: Any) -> str:

@@ -28,11 +28,8 @@ from workbench.privacy.accounting.leaves import Leaf, PoissonStep
 from workbench.privacy.accounting.private_selection import Selection, best_of
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.runner import runner
-from workbench.signals import Notice, Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
-from workbench.studies.grid.runs_file import FIGURES, FinishedRun, RunsFile, row_of, run_name
-from workbench.studies.grid.spec import GridSpec
+from workbench.signals import NEVER, CancelToken, Emit, Notice, Progress, ignore
+from workbench.studies.grid.files import FIGURES, FinishedRun, GridSpec, RunsFile, row_of, run_name
 from workbench.studies.held_out import seed_of, stratified_split
 from workbench.work.noise import Study
 

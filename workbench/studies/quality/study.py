@@ -10,8 +10,7 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.params import InputError, Parameters, integer, text
 from workbench.sanitize.plan import Plan
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, Progress, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.studies.quality import pairs, propensity, shapes, training, way_tables
 from workbench.studies.quality.score import Detail, Found, Score, mean_of
 from workbench.studies.quality.tables import Compared, read_compared

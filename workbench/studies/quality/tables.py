@@ -145,7 +145,6 @@ def _shared_columns(
 
 
 def _declared(original: Table, name: str, plan: Plan | None) -> tuple[Attribute, str]:
-    """Return what is known of a column, and why it is not compared."""
     known = None if plan is None else next((c for c in plan.columns if c.name == name), None)
     if known is not None and known.kind is not None:
         return known.facts(), ""
@@ -181,7 +180,6 @@ def _readable(table: Table, name: str, found: NDArray[np.float64]) -> bool:
 
 
 def _texts(table: Table, attribute: Attribute) -> pl.Series:
-    """Return a column as text, null where a value is missing."""
     cells = marked(table, attribute.name)
     if attribute.kind == "boolean" and attribute.domain is None:
         declared = Attribute(name=attribute.name, kind="boolean", missing="own-value")

@@ -34,7 +34,6 @@ def _found(compared: Compared, cancel: CancelToken) -> Found | None:
 
 
 def _declared(sides: tuple[Rows, ...], place: int, labels: tuple[str, ...]) -> Column | None:
-    """Return a column's declaration from its values; ``None`` where a model cannot have it."""
     columns = [side.columns[place] for side in sides]
     name = columns[0].name
     if not columns[0].numeric:

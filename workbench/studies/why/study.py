@@ -27,9 +27,7 @@ from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import Parameters, integer, real, text
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.processes.executor import run_tasks
-from workbench.signals import Progress
-from workbench.signals.cancel import NEVER, CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.studies.held_out import HeldOut, seed_of, stratified_split
 from workbench.studies.metrics import Measured, Metric, measured
 from workbench.studies.results import Point, Row, Tally
@@ -318,10 +316,10 @@ def in_sentences(result: WhyResult) -> tuple[str, ...]:
 
 
 def _is_lost(result: WhyResult) -> bool:
-    """Return whether the private model is clearly worse than the first step."""
     first, private = next(iter(result.steps.values())), result.steps[PRIVATE]
     lost = first.mean - private.mean if result.plan.metric.higher else private.mean - first.mean
-    return lost > 2 * _spread(first, private)
+    # The standard error of the difference, as if the splits were independent.
+    return lost > 2 * math.hypot(first.standard_error, private.standard_error)
 
 
 def _cost(result: WhyResult) -> str:
@@ -343,11 +341,6 @@ def _cost(result: WhyResult) -> str:
         if line.change is not None and sign * line.change > 0
     ]
     return f"{opening}. The loss: {', '.join(parts)}." if parts else f"{opening}."
-
-
-def _spread(one: Point, other: Point) -> float:
-    """Return the standard error of a difference of two means, as if the splits were independent."""
-    return math.hypot(one.standard_error, other.standard_error)
 
 
 def _help(result: WhyResult) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
+from PySide6.QtCore import QMarginsF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.data.table import Table
@@ -172,8 +172,7 @@ class AttackForm(QWidget):
         """Choose a release to attack, whether it is listed or not."""
         assert self._target is not None
         if self._target.findData(str(target)) < 0:
-            self._target.insertItem(0, target.name, str(target))
-            self._target.setItemData(0, str(target), Qt.ItemDataRole.ToolTipRole)
+            self._list(target, 0)
         self._target.setCurrentIndex(self._target.findData(str(target)))
         self.changed.emit()
 
@@ -184,15 +183,16 @@ class AttackForm(QWidget):
         if self._target is None:
             return
         models = self.takes(MODEL)
-        listed = [one.output for one in releases if one.files and one.model == models]
-        known = [self._target.itemData(at) for at in range(self._target.count())]
-        self._target.blockSignals(True)
-        for path in listed:
-            if str(path) not in known:
-                self._target.addItem(path.name, str(path))
-                self._target.setItemData(self._target.count() - 1, str(path), Qt.ItemDataRole.ToolTipRole)
-        self._target.blockSignals(False)
+        with QSignalBlocker(self._target):
+            for one in releases:
+                if one.files and one.model == models and self._target.findData(str(one.output)) < 0:
+                    self._list(one.output, self._target.count())
         self.changed.emit()
+
+    def _list(self, target: Path, at: int) -> None:
+        assert self._target is not None
+        self._target.insertItem(at, target.name, str(target))
+        self._target.setItemData(at, str(target), Qt.ItemDataRole.ToolTipRole)
 
     @property
     def lacks_others(self) -> bool:
@@ -260,21 +260,12 @@ GUESS, WITH, STRANGERS = tr_later("a guess"), tr_later("the attack"), tr_later("
 FILL = 0.55
 
 
-class OutcomeChart(Chart):
-    """A bar with its interval for each share, and a dashed line for what is allowed."""
-
-    name = "attack_picture"
-    margins = QMarginsF(SCALE + 8, KEY + 8, 8, 22)
-    usual = QSize(360, 220)
-    least = QSize(240, 140)
-    highest = 440
-    """Pixels: a higher bar says no more."""
-
-    def show_outcome(self, outcome: Outcome | None) -> None:
-        self.show_drawing(None if outcome is None else _drawing(outcome))
+HIGHEST = 440
+"""Pixels of the chart: a higher bar says no more."""
 
 
 def _drawing(outcome: Outcome) -> Drawing:
+    """Return a bar with its interval for each share, and a dashed line for what is allowed."""
     shown = [
         (GUESS, outcome.naive, "muted"),
         (WITH, outcome.main, "sanitized"),
@@ -302,6 +293,7 @@ def _drawing(outcome: Outcome) -> Drawing:
         key=key,
         words=lambda x: said[int(x)],
         spoken="; ".join([*said, *(one.words for one in key)]),
+        margins=QMarginsF(SCALE + 8, KEY + 8, 8, 22),
     )
 
 
@@ -356,8 +348,8 @@ class AttackPage(RunPage):
         self._badge = badge()
         self._said = label("", "heading", wrap=True, name="attack_said")
         self._words = label("", "muted", wrap=True, name="attack_words")
-        self.chart = OutcomeChart(session)
-        self.chart.setMaximumHeight(OutcomeChart.highest)
+        self.chart = Chart(session, "attack_picture", usual=QSize(360, 220), least=QSize(240, 140))
+        self.chart.setMaximumHeight(HIGHEST)
         self.outcomes = LinesTable(
             session, "attack_outcomes", tr("Outcomes of this session, the newest first"), COLUMNS, private=True
         )
@@ -513,7 +505,7 @@ class AttackPage(RunPage):
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
         say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))
-        self.chart.show_outcome(None if done is None else done.outcome)
+        self.chart.show_drawing(None if done is None else _drawing(done.outcome))
 
 
 def _cells(done: Attacked) -> tuple[Cell, ...]:

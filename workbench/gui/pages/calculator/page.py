@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QLinearGradient
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider, QWidget
 
@@ -23,6 +23,7 @@ from workbench.gui.style.stylesheet import MARGIN, PAD, mixed
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import (
     Card,
+    Fact,
     Facts,
     button,
     caption,
@@ -141,122 +142,76 @@ SHADES, PALEST = 72, 0.08
 """Pixels of the range of shades beside the title, and the share of the accent in its palest."""
 
 
-class _CalculatorChart(Chart):
+class CalculatorChart(Chart):
+    """One of the charts, which are all of one size."""
+
     margins = QMarginsF(44, 26, 10, 20)
     usual, least, letters = QSize(360, 220), QSize(200, 220), 11
 
-    def __init__(self, session: Session, name: str, title: str) -> None:
-        super().__init__(session, name, tr(title))
-        self._title = title
+
+def epsilon_drawing(title: str, curves: Iterable[RunCurve], at: float | None) -> Drawing:
+    """Return ε on a log scale against one figure on a log scale, one line for each accountant; ``at`` is marked."""
+    shown = [curve for curve in curves if curve.x]
+    lines = [(c.accountant, [p for p in zip(c.x, c.epsilons, strict=True) if p[1] > 0]) for c in shown]
+    points = [point for _, line in lines for point in line]
+    if not points:
+        return Drawing(title=title, empty="…", frame="box", spoken=title)
+    left, right = min(x for x, _ in points), max(x for x, _ in points)
+    low = min(e for _, e in points)
+    high = min(max(e for _, e in points), low * TALLEST)
+    y, x = Scale(low, max(high, low * 1.1), log=True), Scale(left, max(right, left * (1 + 1e-9)), log=True)
+    marks: list[mark.Mark] = []
+    below = [Below(x.low, in_letters(x.low)), Below(x.high, in_letters(x.high))]
+    if at is not None and left <= at <= right * (1 + 1e-6):
+        marks.append(mark.upright(at))
+        below.append(Below(at, in_letters(at), "accent"))
+    for name, line in lines:
+        style, dash, _ = line_of(name)
+        marks.append(mark.line([point for point in line if math.isfinite(point[1])], style, dash=dash))
+    words = [
+        tr("{name} from {first} to {last}", name=c.accountant, first=plain(c.epsilons[0]), last=plain(c.epsilons[-1]))
+        for c in shown
+    ]
+    return Drawing(
+        marks,
+        x=x,
+        y=y,
+        left=((y.high, in_letters(y.high)), (y.value(0.5), "ε"), (y.low, in_letters(y.low))),
+        below=below,
+        title=title,
+        frame="box",
+        words=lambda _x: "\n".join(words),
+        spoken=f"{title}: {'; '.join(words)}",
+    )
 
 
-class EpsilonChart(_CalculatorChart):
-    """ε on a log scale against one figure on a log scale, one line for each accountant."""
-
-    def __init__(self, session: Session, name: str, title: str) -> None:
-        super().__init__(session, name, title)
-        self._curves: dict[str, RunCurve] = {}
-        self._at: float | None = None
-
-    @property
-    def curves(self) -> dict[str, RunCurve]:
-        return dict(self._curves)
-
-    def show_curves(self, curves: Sequence[RunCurve], at: float | None, *, keep: bool = False) -> None:
-        """Draw ``curves`` and mark the value ``at``; with ``keep`` the other lines stay."""
-        if not keep:
-            self._curves = {}
-        self._curves |= {curve.accountant: curve for curve in curves if curve.x}
-        self._at = at
-        words = [
-            tr(
-                "{name} from {first} to {last}",
-                name=name,
-                first=plain(c.epsilons[0]),
-                last=plain(c.epsilons[-1]),
-            )
-            for name, c in self._curves.items()
-        ]
-        self.setAccessibleDescription("; ".join(words))
-        self.setToolTip("\n".join(words))
-        self.update()
-
-    def drawing(self) -> Drawing:
-        lines = {n: [p for p in zip(c.x, c.epsilons, strict=True) if p[1] > 0] for n, c in self._curves.items()}
-        points = [point for line in lines.values() for point in line]
-        if not points:
-            return Drawing(title=tr(self._title), empty="…", frame="box")
-        left, right = min(x for x, _ in points), max(x for x, _ in points)
-        low = min(e for _, e in points)
-        high = min(max(e for _, e in points), low * TALLEST)
-        y, x = Scale(low, max(high, low * 1.1), log=True), Scale(left, max(right, left * (1 + 1e-9)), log=True)
-        marks: list[mark.Mark] = []
-        below = [Below(x.low, in_letters(x.low)), Below(x.high, in_letters(x.high))]
-        if self._at is not None and left <= self._at <= right * (1 + 1e-6):
-            marks.append(mark.upright(self._at))
-            below.append(Below(self._at, in_letters(self._at), "accent"))
-        for name, line in lines.items():
-            finite = [point for point in line if math.isfinite(point[1])]
-            style, dash, _ = line_of(name)
-            marks.append(mark.line(finite, style, dash=dash))
-        return Drawing(
-            marks,
-            x=x,
-            y=y,
-            left=((y.high, in_letters(y.high)), (y.value(0.5), "ε"), (y.low, in_letters(y.low))),
-            below=below,
-            title=tr(self._title),
-            frame="box",
-        )
-
-
-class HeatChart(_CalculatorChart):
-    """ε over σ (upwards) and batch (to the right), the darker the larger."""
-
-    def __init__(self, session: Session, name: str, title: str) -> None:
-        super().__init__(session, name, title)
-        self._map: HeatMap | None = None
-        self._at: tuple[float, float] = (1.0, 1.0)
-
-    @property
-    def shown(self) -> HeatMap | None:
-        return self._map
-
-    def show_map(self, found: HeatMap, sigma: float, batch: float) -> None:
-        """Draw ``found`` and mark the present σ and batch."""
-        self._map, self._at = found, (sigma, batch)
-        values = [e for line in found.epsilons for e in line]
-        words = tr("ε from {low} to {high}", low=at_most(min(values)), high=at_most(max(values)))
-        self.setAccessibleDescription(words)
-        self.setToolTip(tr("{words}, by Rényi divergences", words=words))
-        self.update()
-
-    def drawing(self) -> Drawing:
-        found = self._map
-        if found is None:
-            return Drawing(title=tr(self._title), frame="none")
-        logs = [[math.log(max(e, 1e-12)) for e in line] for line in found.epsilons]
-        low, high = min(map(min, logs)), max(map(max, logs))
-        across, up = len(found.batches), len(found.sigmas)
-        present = _nearest(found.batches, self._at[1]), _nearest(found.sigmas, self._at[0])
-        shades = [[PALEST + (1 - PALEST) * (v - low) / max(high - low, 1e-9) for v in line] for line in logs]
-        return Drawing(
-            (
-                mark.shades(shades),
-                _present(*present),
-                _shades_of(in_letters(math.exp(low)), f"ε {in_letters(math.exp(high))}"),
-            ),
-            x=Scale(0, across),
-            y=Scale(0, up),
-            left=((up, tr_number(found.sigmas[-1], ".2g")), (up / 2, "σ"), (0, tr_number(found.sigmas[0], ".2g"))),
-            below=(
-                Below(0, in_letters(found.batches[0])),
-                Below(across / 2, tr("batch")),
-                Below(across, in_letters(found.batches[-1])),
-            ),
-            title=tr(self._title),
-            frame="none",
-        )
+def heat_drawing(title: str, found: HeatMap, sigma: float, batch: float) -> Drawing:
+    """Return ε over σ (upwards) and batch (to the right), the darker the larger, with the present ones framed."""
+    values = [e for line in found.epsilons for e in line]
+    words = tr("ε from {low} to {high}", low=at_most(min(values)), high=at_most(max(values)))
+    logs = [[math.log(max(e, 1e-12)) for e in line] for line in found.epsilons]
+    low, high = min(map(min, logs)), max(map(max, logs))
+    across, up = len(found.batches), len(found.sigmas)
+    shades = [[PALEST + (1 - PALEST) * (v - low) / max(high - low, 1e-9) for v in line] for line in logs]
+    return Drawing(
+        (
+            mark.shades(shades),
+            _present(_nearest(found.batches, batch), _nearest(found.sigmas, sigma)),
+            _shades_of(in_letters(math.exp(low)), f"ε {in_letters(math.exp(high))}"),
+        ),
+        x=Scale(0, across),
+        y=Scale(0, up),
+        left=((up, tr_number(found.sigmas[-1], ".2g")), (up / 2, "σ"), (0, tr_number(found.sigmas[0], ".2g"))),
+        below=(
+            Below(0, in_letters(found.batches[0])),
+            Below(across / 2, tr("batch")),
+            Below(across, in_letters(found.batches[-1])),
+        ),
+        title=title,
+        frame="none",
+        words=lambda _x: tr("{words}, by Rényi divergences", words=words),
+        spoken=f"{title}: {words}",
+    )
 
 
 def _present(column: int, row: int) -> mark.Mark:
@@ -268,8 +223,6 @@ def _present(column: int, row: int) -> mark.Mark:
 
 
 def _shades_of(least: str, most: str) -> mark.Mark:
-    """Return the shades from the least to the largest value, beside the title."""
-
     def paint(on: mark.Canvas) -> None:
         wide = on.painter.fontMetrics().horizontalAdvance(most) + 2
         bar = QRectF(on.box.right() - wide - 6 - SHADES, 5, SHADES, 10)
@@ -349,10 +302,9 @@ class FigureSlider(QWidget):
         self._show()
 
     def _show(self) -> None:
-        self.slider.blockSignals(True)
         share = math.log(self._value / self._low) / math.log(self._high / self._low)
-        self.slider.setValue(round(share * POSITIONS))
-        self.slider.blockSignals(False)
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(share * POSITIONS))
         self._write()
 
     def _write(self) -> None:
@@ -379,12 +331,8 @@ class FigureSlider(QWidget):
             value = math.nan
         if not self._low <= value <= self._high:
             low, high = plain(self._low), plain(self._high)
-            self._problem.setText(
-                tr("Give a whole number from {low} to {high}.", low=low, high=high)
-                if self._whole
-                else tr("Give a number from {low} to {high}.", low=low, high=high)
-            )
-            self._problem.show()
+            whole = tr("Give a whole number from {low} to {high}.", low=low, high=high)
+            say(self._problem, whole if self._whole else tr("Give a number from {low} to {high}.", low=low, high=high))
             mark_wrong(self.field, True)
             return
         if value != self._value:
@@ -411,6 +359,7 @@ TITLES = {
     "epochs": tr_later("ε against epochs"),
     "delta": tr_later("ε against δ"),
 }
+HEAT = tr_later("ε over σ and batch")
 FILES = tr_later("Picture (*.png);;Figures (*.csv)")
 
 
@@ -419,7 +368,7 @@ class CalculatorPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._run: TrainingRun | None = None
+        self._quick: QuickFigures | None = None
         self._busy = self._again = False
         self._exact_run: TrainingRun | None = None
         self._exact: JobHandle | None = None
@@ -430,8 +379,9 @@ class CalculatorPage(PageFrame):
         self.sliders = {key: FigureSlider(f"calculator_{key}", figure) for key, figure in FIGURES.items()}
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name="calculator_problem", hidden=True)
-        self.charts = {axis: EpsilonChart(session, f"calculator_{axis}_chart", TITLES[axis]) for axis in AXES}
-        self.heat = HeatChart(session, "calculator_heat", tr_later("ε over σ and batch"))
+        self.curves: dict[str, dict[str, RunCurve]] = {axis: {} for axis in AXES}  # of each axis, by accountant
+        self.charts = {axis: CalculatorChart(session, f"calculator_{axis}_chart", tr(TITLES[axis])) for axis in AXES}
+        self.heat = CalculatorChart(session, "calculator_heat", tr(HEAT))
         self._arrange()
         self._frame = QTimer(self, interval=PER_FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._calculate)
@@ -516,7 +466,6 @@ class CalculatorPage(PageFrame):
             say(self._problem, tr("A batch cannot have more rows than the table."))
             return
         self._busy = True
-        self._run = run
         self._start("calculator_quick", partial(quick_figures, run), self._show_quick)
 
     def _start(self, key: str, work: Callable[[Emit, CancelToken], Any], show: Callable[[Any], None]) -> JobHandle:
@@ -531,11 +480,20 @@ class CalculatorPage(PageFrame):
         self._problem.hide()
         if not (found.run == self._exact_run and "pld" in self._epsilons):
             self._epsilons = found.epsilons
-        self._show_costs(found.steps)
+        self._quick = found
+        self._show_costs()
+        for axis in AXES:
+            self.curves[axis] = {curve.accountant: curve for curve in found.curves[axis]}
+        self._draw()
+
+    def _draw(self) -> None:
+        found = self._quick
+        if found is None:
+            return
         for axis, chart in self.charts.items():
             at = found.order if axis == "order" else float(getattr(found.run, axis))
-            chart.show_curves(found.curves[axis], at)
-        self.heat.show_map(found.heat, found.run.sigma, found.run.batch)
+            chart.show_drawing(epsilon_drawing(tr(TITLES[axis]), self.curves[axis].values(), at))
+        self.heat.show_drawing(heat_drawing(tr(HEAT), found.heat, found.run.sigma, found.run.batch))
 
     def _tighten(self) -> None:
         run = self.run_as_set()
@@ -556,31 +514,32 @@ class CalculatorPage(PageFrame):
             self._epsilons = found.epsilons
             self._show_costs()
         if found.curve is not None:
-            chart, axis = self.charts[found.curve.axis], found.curve.axis
-            chart.show_curves([found.curve], float(getattr(found.run, axis)), keep=True)
+            self.curves[found.curve.axis][found.curve.accountant] = found.curve
+            self._draw()
         self.in_sight(self._tighten_next)()
 
     def _tighten_next(self) -> None:
         if self._waiting and self._exact_run is not None:
             self._compute_exactly(self._waiting.pop(0))
 
-    def _show_costs(self, steps: int | None = None) -> None:
+    def _show_costs(self) -> None:
         from workbench.privacy.accounting import accountant
 
-        for at, known in enumerate(accountant.ACCOUNTANTS):
+        facts: list[Fact] = []
+        for known in accountant.ACCOUNTANTS:
             epsilon = self._epsilons.get(known.name)
             text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
-            self._facts.show_line(
-                known.name, tr_sentence(known.short), text, "" if at else "accent", tip=tr_sentence(known.title)
-            )
-        if steps is not None:
-            self._facts.show_line("steps", tr("steps"), tr_number(steps, ","))
+            kind = "" if facts else "accent"
+            facts.append(Fact(known.name, tr_sentence(known.short), text, kind, tr_sentence(known.title)))
+        steps = 0 if self._quick is None else self._quick.steps
+        self._facts.show_lines([*facts, Fact("steps", tr("steps"), tr_number(steps, ","))])
 
     def retranslate(self) -> None:
         for slider in self.sliders.values():
             slider.set_value(slider.value())
         if self._epsilons:
             self._show_costs()
+        self._draw()
 
     def _failed(self, error: BaseException) -> None:
         self._busy = False

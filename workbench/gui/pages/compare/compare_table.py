@@ -442,7 +442,6 @@ def _repeats(line: Line) -> Cell:
 
 
 def _place(line: Line) -> Cell:
-    """Return where a released model is, and what the ledger says of it."""
     if line.release is None:
         return NONE._replace(tip=tr("A study: nothing of it was released"))
     release, folder = line.release, folder_of(line)

@@ -58,7 +58,7 @@ from workbench.studies.curve import MOST_REGIMES
 
 if TYPE_CHECKING:
     from workbench.release.model.released_models import ReleasedModel
-    from workbench.studies.grid.runs_file import FinishedRun
+    from workbench.studies.grid.files import FinishedRun
     from workbench.studies.membership import Repeated
     from workbench.studies.metrics import Metric
 
@@ -114,7 +114,7 @@ def attacked(
 
 def sweep(path: Path, emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
     """Return the runs in the CSV of a sweep."""
-    from workbench.studies.grid.runs_file import read_runs
+    from workbench.studies.grid.files import read_runs
 
     runs = read_runs(path)
     if not runs:
@@ -359,7 +359,6 @@ class ComparePage(PageFrame):
             self._attack_line(line, epsilon)
 
     def _attack_line(self, line: Line, epsilon: float | None) -> None:
-        """Attack a line; the outcome is a run of the session."""
         session, opened = self.session, self.session.opened
         assert opened is not None
         title, point = tr("Attack on {model}", model=line.model), point_of(line, epsilon)
@@ -384,7 +383,6 @@ class ComparePage(PageFrame):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def _ask_about_point(self) -> None:
-        """Open the panel of the point that was chosen; its run is the line of the table."""
         point, metric = self.plot.point, self._metric()
         if point is None or self.figure is None or metric is None:
             return

@@ -453,7 +453,6 @@ class ExplainPage(PageFrame):
         return found
 
     def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
-        """Explain the ε that was asked about anywhere in the window."""
         self.epsilon.set_value(min(max(epsilon, LOW), HIGH))
         self.delta.setText(entered(delta))
         self.refresh()

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt
-from PySide6.QtGui import QFont, QKeyEvent, QTextCharFormat, QTextCursor, QTextDocument
-from PySide6.QtWidgets import (
-    QApplication,
-    QHBoxLayout,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTextBrowser,
-)
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyledItemDelegate, QStyleOptionViewItem, QTextBrowser
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.help import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import language, tr
-from workbench.gui.widgets.basic import Card, named
+from workbench.gui.widgets.basic import Card, named, row
+from workbench.gui.widgets.choice_box import SearchField
 from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
 
 LIST_WIDTH, WIDEST = 300, 420
 PADDING = 16
 """Pixels beside the words of a line, left and right together, as the style sheet says."""
-MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 TOPIC = Qt.ItemDataRole.UserRole
 ModelIndex = QModelIndex | QPersistentModelIndex
 
@@ -45,27 +36,22 @@ class HelpPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._search = named(QLineEdit(), "help_search", tr("Search the help"))
-        self._search.setPlaceholderText(tr("Search the help"))
-        self._search.setClearButtonEnabled(True)
         self._list = named(QListWidget(), "help_topics", tr("Topics"))
         self._list.setWordWrap(True)
         self._list.setItemDelegate(_Padded(self._list))
         self._list.setResizeMode(QListWidget.ResizeMode.Adjust)  # a scroll bar narrows the lines
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._search = named(SearchField(self._list), "help_search", tr("Search the help"))
+        self._search.setPlaceholderText(tr("Search the help"))
+        self._search.setClearButtonEnabled(True)
         self._text = named(QTextBrowser(), "help_text", tr("The text of the topic"))
         self._text.setOpenLinks(False)
         left = Card(self._search, self._list, pad=8)
         left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
         session.theme_changed.connect(lambda: left.setFixedWidth(scaled(LIST_WIDTH, WIDEST)))
-        line = QHBoxLayout()
-        line.setSpacing(12)
-        line.addWidget(left)
-        line.addWidget(Card(self._text, pad=8), 1)
-        self.body.addLayout(line, 1)
+        self.body.addLayout(row(left, (Card(self._text, pad=8), 1), spacing=12), 1)
         self.set_note(tr("The same text as “workbench help TOPIC” prints. Nothing here reads the table."))
         self._search.textChanged.connect(self._narrow)
-        self._search.installEventFilter(self)
         self._list.currentItemChanged.connect(lambda item, _former: self._show(item))
         session.help_asked.connect(self.show_topic)
         session.theme_changed.connect(lambda: self._show(self._list.currentItem()))
@@ -87,15 +73,7 @@ class HelpPage(PageFrame):
             if self._list.item(at).data(TOPIC) == name:
                 self._list.setCurrentRow(at)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Let the arrows walk along the topics while the keyboard is in the search field."""
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() in MOVES:
-            QApplication.sendEvent(self._list, QKeyEvent(event.type(), event.key(), event.modifiers()))
-            return True
-        return super().eventFilter(watched, event)
-
     def take_keys(self) -> None:
-        """Take the keyboard: it is the search field's."""
         self._search.setFocus()
 
     def _narrow(self, typed: str) -> None:

@@ -382,7 +382,8 @@ class MemoryPage(RunPage):
         self._problem = label("", "problem", wrap=True, name="memory_problem")
         tip = tr("Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines")
         self._copy = button(tr("Copy"), "memory_copy", tip=tip, press=self.found.copy)
-        self._save = button(tr("Save…"), "memory_save", tip=tr("Save the figures as CSV, or the picture as PNG or SVG"))
+        tip = tr("Save the figures as CSV, or the picture as PNG or SVG")
+        self._save = button(tr("Save…"), "memory_save", tip=tip, press=self._ask_and_save)
         self._arrange()
         cancel = button(tr("Cancel"), "memory_cancel", "danger", tip=tr("Stop (Esc)"))
         self.set_run(tr("Compute"), "memory_run", tr("Work out every setting (Ctrl+Return)"), cancel)
@@ -390,7 +391,6 @@ class MemoryPage(RunPage):
         self._onward.clicked.connect(self._take)
         self.choices.changed.connect(self._edited)
         self.found.chosen.connect(self.refresh)
-        self._save.clicked.connect(self._ask_and_save)
         for changed in (session.table_changed, session.plan_changed):
             changed.connect(self.in_sight(self._find_shape))
         session.theme_changed.connect(self.in_sight(self.found.draw))
@@ -398,8 +398,7 @@ class MemoryPage(RunPage):
         self.refresh()
 
     def _arrange(self) -> None:
-        back = button(tr("← Train"), "memory_way_train", "link", tip=tr("Back to training"))
-        back.clicked.connect(lambda: self.session.go("train"))
+        back = self.leading_to("train", tr("← Train"), "memory_way_train", tr("Back to training"))
         self.header.add(back, self._copy, self._save)
         hint = label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -416,7 +415,6 @@ class MemoryPage(RunPage):
         return ""
 
     def _find_shape(self) -> None:
-        """Find what a network would read of the table or images that are open."""
         images, target, draft = self.session.images, self.session.target, self.session.plan
         if images is not None:
             shape = images.table.shape

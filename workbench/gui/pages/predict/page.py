@@ -228,7 +228,6 @@ class PredictPage(PageFrame):
     # -- the rows ---------------------------------------------------------------------------------------------------
 
     def drop_words(self, path: str) -> str:
-        """Return that the file would be predicted for, once there is a model."""
         if self._model is None or path.endswith(".toml"):
             return ""
         return tr("Drop to predict for {name}", name=Path(path).name)

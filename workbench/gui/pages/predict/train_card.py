@@ -222,8 +222,7 @@ class TrainCard(Card):
         second = row(label(tr("Model")), self._model, 8, label(tr("predicts")), (self._target, 1))
         third = row(label(tr("Into the new folder")), (self._folder, 1), save)
         foot = row((self._problem, 1), self.cancel, self.start)
-        for line in (first, second, third, foot):
-            self.body.addLayout(line)
+        self.body.add(first, second, third, foot)
 
     def _look(self) -> None:
         text = self._release.text().strip()

@@ -237,7 +237,6 @@ class ExpectedLine(QWidget):
         self._stated.setVisible(bool(text))
 
     def simulate(self) -> None:
-        """Begin a simulation, as the button does, unless one goes on."""
         if self._handle is None and self._ask.isEnabled():
             self._pressed()
 
@@ -367,23 +366,19 @@ def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) ->
 class PausedCard(Card):
     """One sentence on the run that is offered, Resume and Give up; hidden where none is paused."""
 
-    resume_asked = Signal()
-    give_up_asked = Signal()
-
-    def __init__(self) -> None:
+    def __init__(self, resume: Callable[[], object], give_up: Callable[[], object]) -> None:
         super().__init__(pad=12)
         self.run: PausedTraining | None = None
         self._text = label("", wrap=True, name="train_paused")
         self._text.setToolTip(tr("Its ε stays reserved until it goes on or is given up"))
         tip = tr("Go on from the checkpoint; this charges nothing more")
-        self._resume = resume = button(tr("Resume"), "train_resume", tip=tip, press=self.resume_asked)
+        self._resume = button(tr("Resume"), "train_resume", tip=tip, press=resume)
         tip = tr("End this run for good and remove its checkpoint")
-        leave = button(tr("Give up…"), "train_give_up", "link", tip=tip, press=self.give_up_asked)
-        self.body.addLayout(row(label("↺", "accent"), (self._text, 1), resume, leave))
+        leave = button(tr("Give up…"), "train_give_up", "link", tip=tip, press=give_up)
+        self.body.addLayout(row(label("↺", "accent"), (self._text, 1), self._resume, leave))
         self.hide()
 
     def show_run(self, run: PausedTraining | None, *, running: bool) -> None:
-        """Offer ``run``, unless another one is going on."""
         self.run = run
         self.setVisible(run is not None and not running)
         if run is not None:

@@ -137,7 +137,6 @@ class ModelList(QWidget):
         self._folds: dict[str, tuple[QWidget, ...]] = {}
 
     def show_offer(self, offer: Offer, chosen: str) -> None:
-        """List ``offer``, of which ``chosen`` is chosen."""
         if offer != self._offer:
             self._offer = offer
             self._fill(offer)

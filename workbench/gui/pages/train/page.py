@@ -57,7 +57,7 @@ class TrainPage(RunPage):
         self.test = TestImages(session, jobs)
         self.expected = ExpectedLine(session, jobs, lambda: (self._what(), self.forms.value(), self.test.images))
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
-        self.paused = PausedCard()
+        self.paused = PausedCard(self._resume, self._give_up)
         self.going = RunCard(session)
         self.study = StudyCard(session)
         Explainable(self.going.epsilon, session, self._asked)
@@ -68,9 +68,7 @@ class TrainPage(RunPage):
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
         tip = tr("Compare the memory of many batches and networks by phase; nothing is read or charged")
-        self._memory_study = button(tr("Memory of networks →"), "train_way_memory", "link", tip=tip)
-        self._memory_study.clicked.connect(lambda: session.go("memory"))
-        self.header.addWidget(self._memory_study)
+        self.header.addWidget(self.leading_to("memory", tr("Memory of networks →"), "train_way_memory", tip))
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
@@ -98,8 +96,6 @@ class TrainPage(RunPage):
         self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
-        self.paused.resume_asked.connect(self._resume)
-        self.paused.give_up_asked.connect(self._give_up)
         session.paused_changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(self._raise_cap)
         session.table_changed.connect(self._show_table)

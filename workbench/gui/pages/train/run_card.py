@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -284,10 +284,6 @@ class NormChart(Chart):
 # -- the card ---------------------------------------------------------------------------------------------------------
 
 
-HORIZON = 5.0
-"""Seconds after which an old speed weighs 1/e as much as the newest."""
-
-
 def memory_words(sample: Memory) -> str:
     """Return a sentence on one sample of a run, of which all figures are of the run alone.
 
@@ -315,40 +311,6 @@ def _predicted(sample: Memory) -> str:
     )
 
 
-class Pace:
-    """Steps a second, smoothed, and the time left."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._last: tuple[float, float] | None = None
-        self._steps = self._seconds = 0.0
-
-    def words(self, progress: Progress) -> str:
-        now = self._clock()
-        if self._last is not None and progress.done > self._last[0]:
-            passed = now - self._last[1]
-            kept = math.exp(-passed / HORIZON)
-            self._steps = self._steps * kept + progress.done - self._last[0]
-            self._seconds = self._seconds * kept + passed
-        self._last = progress.done, now
-        parts = [
-            tr("step {done} of {total}", done=tr_number(progress.done, ",.0f"), total=tr_number(progress.total, ",.0f"))
-        ]
-        if self._seconds > 0:
-            parts.append(tr("{speed} steps a second", speed=self._speed()))
-        if progress.seconds_left is not None:
-            parts.append(time_left(progress.seconds_left))
-        return " · ".join(parts)
-
-    def over(self) -> str:
-        """Return how fast a run was that is over; short, as a button is beside it."""
-        return tr("{speed} steps/s", speed=self._speed()) if self._seconds > 0 else ""
-
-    def _speed(self) -> str:
-        speed = float(f"{self._steps / self._seconds:.2g}")
-        return tr_number(speed, ",.0f") if speed >= 1000 else plain(speed)
-
-
 class RunCard(Card):
     """Follows one run after another: the last step that was reported, of how many."""
 
@@ -362,7 +324,8 @@ class RunCard(Card):
         self._paused = False
         self.quiet = False
         self._steps_shown = True
-        self._pace = Pace()
+        self._begun: tuple[float, float] | None = None  # the steps that were taken before the first report, and when
+        self._pace = ""
         self._private = (self.accuracy, self.loss, self.norms)
         self._badge = named(badge(), "train_badge")
         self._no_steps = label("", "muted", wrap=True, name="train_no_steps")
@@ -420,7 +383,7 @@ class RunCard(Card):
         self._paused = False
         for chart in self.charts:
             chart.begin(0)
-        self._pace = Pace()
+        self._begun, self._pace = None, ""
         self._speed.set_whole("")
         self.where.show_stages(())
         self._show_private()
@@ -494,7 +457,7 @@ class RunCard(Card):
 
     def notify(self, text: str) -> None:
         say(self._outcome, text)
-        self._speed.set_whole(self._pace.over())
+        self._speed.set_whole(tr("{speed} steps/s", speed=self._pace) if self._pace else "")  # a button is beside it
         if text:  # what was said on the way gives its room to the charts
             self._memory.hide()
             self._notice.hide()
@@ -519,9 +482,22 @@ class RunCard(Card):
 
     def _take_progress(self, progress: Progress) -> None:
         if self.steps and progress.total == self.steps:
-            self._speed.set_whole(self._pace.words(progress))
+            self._say_pace(progress)
         elif not progress.total:
             self._speed.set_whole(tr_sentence(progress.label))
+
+    def _say_pace(self, progress: Progress) -> None:
+        done, total = (tr_number(steps, ",.0f") for steps in (progress.done, progress.total))
+        parts = [tr("step {done} of {total}", done=done, total=total)]
+        now = time.monotonic()
+        before, since = self._begun = self._begun or (progress.done, now)
+        if progress.done > before and now > since:
+            speed = float(f"{(progress.done - before) / (now - since):.2g}")
+            self._pace = tr_number(speed, ",.0f") if speed >= 1000 else plain(speed)
+            parts.append(tr("{speed} steps a second", speed=self._pace))
+        if progress.seconds_left is not None:
+            parts.append(time_left(progress.seconds_left))
+        self._speed.set_whole(" · ".join(parts))
 
     def _take_budget(self, budget: Budget) -> None:
         self.step = budget.step
@@ -568,8 +544,7 @@ class StudyCard(Card):
         title = label(tr("WHAT THE SETTINGS MEAN"), "caption")
         self._of_settings = look(panel(stack(rule(), title, self._meanings)), "clear")
         self.body.add(self._of_settings, None)
-        for part in (self._holder, self._of_settings):
-            part.hide()
+        show_if(False, self._holder, self._of_settings)
         session.runs_changed.connect(self._draw)
         session.theme_changed.connect(self._draw)
 

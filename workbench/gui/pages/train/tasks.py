@@ -27,7 +27,6 @@ from workbench.signals.events import AtStake, Progress
 
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
-    from workbench.data.table import Table
     from workbench.deep.networks import Network
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import ExpectationTask
@@ -53,10 +52,6 @@ class TableRows:
     rows: int
 
     @property
-    def table(self) -> Table:
-        return self.opened.table
-
-    @property
     def account(self) -> str | None:
         return self.plan.account
 
@@ -76,7 +71,7 @@ class TableRows:
         from workbench.sanitize.origin import require_confirmed
 
         require_confirmed(self.plan)
-        work = table_work(plan, self.plan, self.target, self.table)
+        work = table_work(plan, self.plan, self.target, self.opened.table)
         return work.into(run.folder, Checkpoints(), quiet=run.quiet, replace=False)
 
     def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
@@ -98,10 +93,6 @@ class ImageRows:
 
     opened: OpenImages
     account: str | None
-
-    @property
-    def table(self) -> Table:
-        return self.opened.table
 
     def preflight(self, model: str, parameters: Parameters) -> Preflight:
         from workbench.deep.features import ImageFeatures
@@ -238,7 +229,7 @@ def train_model(
             from workbench.release.ledger.ledger import Ledger
 
             with Ledger.open() as book:
-                book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
+                book.set_first_cap(book.enter_for_release(rows.opened.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
             from workbench.jobs.network import train_network
@@ -389,7 +380,9 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, run: Train
     from workbench.sanitize.origin import require_confirmed
 
     require_confirmed(rows.plan)
-    task = FitTask(learner(model), parameters, rows.plan, rows.target, rows.table, run.folder, agreed=run.epsilon)
+    task = FitTask(
+        learner(model), parameters, rows.plan, rows.target, rows.opened.table, run.folder, agreed=run.epsilon
+    )
     with Ledger.open() as ledger:
         return release_fit(task, ledger)
 

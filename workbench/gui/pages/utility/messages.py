@@ -7,16 +7,14 @@ import itertools
 import math
 from decimal import Decimal
 
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHeaderView
+from PySide6.QtGui import QKeySequence
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import capital, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.formatting import at_most
-from workbench.gui.widgets.settings_table import SettingsTable
-from workbench.gui.widgets.table_model import Cell, Column, TableModel
-from workbench.gui.widgets.table_view import headings
+from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.render.palette import SIGNS, STYLES
 from workbench.render.scaffold import plain_number
@@ -259,44 +257,24 @@ def results(figure: CurveFigure) -> list[tuple[Cell, ...]]:
     ]
 
 
-class ResultsTable(SettingsTable):
-    """The table; a click on a heading sorts, and what is copied has the badge as its first line."""
+class ResultsTable(LinesTable):
+    """The table; what is copied of private figures has the badge as its first line."""
 
     def __init__(self, session: Session) -> None:
-        self._figures = TableModel(session, COLUMNS)
-        super().__init__(session, self._figures, "curve_table", tr("Figures of the curve"), private=None)
+        super().__init__(session, "curve_table", tr("Figures of the curve"), COLUMNS)
         self.setToolTip(tr("A click on a heading sorts; Ctrl+C copies what is selected"))
         self.verticalHeader().setDefaultSectionSize(ROW - 2)  # nearly all of the usual twelve lines are in sight
-        self.horizontalHeader().setStretchLastSection(False)
-        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self._badge = ""
+        own = next(action for action in self.actions() if action.objectName() == "curve_table_copy")
+        own.setShortcut(QKeySequence())  # the page has this key, for the picture as well
         self._shown: list[tuple[str, str]] = []
 
     def show_figure(self, figure: CurveFigure | None) -> None:
         """Show the figures of ``figure``, by ε or by what they are against; lines that are there keep their place."""
-        lines: list[tuple[Cell, ...]] = []
-        self._badge = ""
+        lines = [] if figure is None else results(figure)
+        self._private = figure is not None and bool(figure.badge)
         if figure is not None:
-            lines, self._badge = results(figure), figure.badge
-            other = figure.against and figure.against != "ε"
-            self._figures.retitle(
-                EPSILON,
-                figure.against if other else "ε",
-                tr("What differs along the line") if other else tr(EPSILON_HELP),
-            )
+            help_text = tr("What differs along the line") if figure.against else tr(EPSILON_HELP)
+            self.lines.retitle(EPSILON, figure.against or "ε", help_text)
         former, self._shown = self._shown, [(of[0].exact, of[EPSILON].text) for of in lines]
-        self._figures.show_lines(lines, same=former == self._shown)
+        self.lines.show_lines(lines, same=former == self._shown)
         self.sort_again()
-
-    def show_all(self) -> None:
-        """Keep the order while a study adds lines."""
-
-    def lines(self) -> list[list[str]]:
-        return [self.line(row).split("\t") for row in self.in_sight()]
-
-    def copy(self) -> None:
-        head = [f"# {self._badge}"] if self._badge else []
-        rows = self.chosen() or self.in_sight()
-        texts = [*head, "\t".join(headings(self, range(len(COLUMNS)))), *map(self.line, rows)]
-        QGuiApplication.clipboard().setText("\n".join(texts) + "\n")

@@ -74,7 +74,6 @@ class UtilityPage(RunPage):
         self._studied: object = None
         self._asked: CurvePlan | None = None
         self._rows_made_up = False
-        self._undrawn = False
         self._to_follow: list[CurvePlan] = []  # of several models: those that are not begun yet
         self._places: tuple[tuple[str, int], ...] = ()  # the model of each line that is drawn, and its number there
         self._looks = QTimer(self, interval=round(1000 * EVERY))
@@ -106,16 +105,15 @@ class UtilityPage(RunPage):
             (TABLE, tr("Table"), tr("Show the figures as a table that can be sorted")),
         )
         self._switch = segments(self, "curve_as_", titles, lambda _shown: self._draw())
-        self._copy = button(tr("Copy"), "curve_copy", tip=tr("Copy what is shown, its badge on it (Ctrl+C)"))
-        self._save = button(tr("Save…"), "curve_save", tip=tr("Save it as PNG, SVG or CSV, its badge on it"))
-        self._copy.clicked.connect(self.copy)
-        self._save.clicked.connect(self._ask_and_save)
+        tip = tr("Copy what is shown, its badge on it (Ctrl+C)")
+        self._copy = button(tr("Copy"), "curve_copy", tip=tip, press=self.copy)
+        tip = tr("Save it as PNG, SVG or CSV, its badge on it")
+        self._save = button(tr("Save…"), "curve_save", tip=tip, press=self._ask_and_save)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self._switch[CURVE].setChecked(True)
         tip = tr("What each step of privacy takes from a model's accuracy, and what would give it back")
-        why = button(tr("Where accuracy goes →"), "utility_way_why", "link", tip=tip)
-        why.clicked.connect(lambda: self.session.go("why"))
+        why = self.leading_to("why", tr("Where accuracy goes →"), "utility_way_why", tip)
         self.header.add(why, *self._switch.values(), self._copy, self._save)
 
     def _connect(self) -> None:
@@ -125,9 +123,9 @@ class UtilityPage(RunPage):
         self.plot.chosen.connect(self._ask_about_point)
         session.to_draw.made.connect(self.setup.choose)
         session.table_changed.connect(self._forget)
-        session.plan_changed.connect(self._draw_in_sight)
+        for changed in (session.plan_changed, session.theme_changed):
+            changed.connect(self.in_sight(self._draw))
         session.plan_changed.connect(self.in_sight(self.refresh))
-        session.theme_changed.connect(self._draw)
         session.account_changed.connect(self.in_sight(self.refresh))
 
     def _arrange(self) -> None:
@@ -228,26 +226,7 @@ class UtilityPage(RunPage):
         model = snapshot.result.plan.model
         self._snapshots.pop(model, None)
         self._snapshots[model] = snapshot
-        self._draw_in_sight()
-
-    def _draw_in_sight(self) -> None:
-        if self.isVisible():
-            self._draw()
-        else:
-            self._undrawn = True
-
-    def shown(self) -> None:
-        """Draw what has come while the page was out of sight, where drawing it would only have held up others.
-
-        After the page itself has been painted: both at once would be felt.
-        """
-        if self._undrawn:
-            self.plot.setUpdatesEnabled(False)  # what it would paint is out of date
-            QTimer.singleShot(0, self, self._catch_up)
-
-    def _catch_up(self) -> None:
-        if self._undrawn and self.isVisible():
-            self._draw()
+        self.in_sight(self._draw)()
 
     def _finish(self, whole: Snapshot) -> None:
         self._live = Live(maxlen=1)  # what was left there on the way is older than the whole
@@ -274,13 +253,11 @@ class UtilityPage(RunPage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def retranslate(self) -> None:
-        self._draw_in_sight()
+        self.in_sight(self._draw)()
 
     def _draw(self) -> None:
-        self._undrawn = False
         with self.laid_out_once():
             self._show_figure(self.figure)
-        self.plot.setUpdatesEnabled(True)
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
         self.panel.close_it()
@@ -425,13 +402,7 @@ class UtilityPage(RunPage):
         if self._snapshot is None:
             return
         if self._switch[TABLE].isChecked():
-            self.table.copy()
-            self.session.notify(
-                "info",
-                tr("Copied the figures as text.")
-                if self._rows_made_up
-                else tr("Copied the figures as text: private, not for release."),
-            )
+            self.table.copy_cells(whole=not self.table.selectionModel().hasSelection())
         else:
             copy_curve(self.session, self.plot)
 

@@ -21,6 +21,7 @@ from workbench.params import InputError
 from workbench.paths import user_data
 from workbench.processes.executor import cores
 from workbench.signals import Notice
+from workbench.studies.regimes import PLANNED
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.data.table import Table
@@ -33,9 +34,6 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
 KEY = "curve"
 EVERY = 0.25
 """Seconds between two pictures of a study that runs."""
-
-AS_PLANNED = "plan"
-"""What the study calls the mechanisms of the session's plan (:data:`workbench.studies.regimes.PLANNED`)."""
 
 FEW = 40
 """Models up to which starting worker processes takes longer than training here."""
@@ -69,7 +67,7 @@ def studied(session: Session, plan: CurvePlan | None = None) -> object:
     own; of a locked share it is the part of ε that counts.
     """
     draft = session.plan
-    planned = plan is not None and any(way.on_a_table and way.mechanism == AS_PLANNED for way in plan.ways)
+    planned = plan is not None and any(way.on_a_table and way.mechanism == PLANNED for way in plan.ways)
     columns = tuple(
         dataclasses.replace(
             column,

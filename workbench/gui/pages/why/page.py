@@ -137,8 +137,7 @@ class WhyPage(RunPage):
         found = stack(self._invitation, self._where, self._what, None, spacing=12)
         self.body.addWidget(Card(lines(*fields), self._problem, pad=12))
         self.body.addWidget(scrolled(found, "why_found"), 1)
-        tip, back = tr("Back to the curves"), lambda: self.session.go("utility")
-        self.header.addWidget(button(tr("← Curves"), "why_way_utility", "link", tip=tip, press=back))
+        self.header.addWidget(self.leading_to("utility", tr("← Curves"), "why_way_utility", tr("Back to the curves")))
 
     def value(self) -> WhyPlan | None:
         """Return what to explain, or ``None`` while a field is refused; the reason is shown below."""
