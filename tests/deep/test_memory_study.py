@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from workbench.deep.memory import PHASES, Setting, crossed_pool, peak
-from workbench.deep.memory_study import MOST_SETTINGS, MemoryStudy, compare, csv_bytes, line_name, setting_of
+from workbench.deep.memory_study import MOST_SETTINGS, MemoryStudy, compare, line_name, setting_of, study_bytes
 from workbench.deep.networks import NETWORKS, network
 from workbench.params import CancelledError, ParameterError
 from workbench.signals.cancel import CancelToken
@@ -14,7 +14,7 @@ from workbench.signals.cancel import CancelToken
 def test_every_combination_stands_in_the_file_once():
     asked = MemoryStudy(shape="1,28,28", batches="32,64", hidden="64,512", reductions="1,2")
     found = compare(asked, [network("mlp")])
-    rows = list(csv.DictReader(csv_bytes(found.rows).decode().splitlines()))
+    rows = list(csv.DictReader(study_bytes(found.rows).decode().splitlines()))
     told = [(r["hidden"], r["reduction"], r["batch"], r["private"]) for r in rows]
     wanted = [(h, r, b, p) for h in ("64-64", "512-512") for r in "12" for b in ("32", "64") for p in ("no", "yes")]
     assert told == wanted

@@ -450,7 +450,7 @@ def test_the_table_of_figures_holds_what_is_drawn_and_is_copied_with_its_badge(u
             assert shown_now[series.name, f"{x:g}"] == f"{mean:.4f}"
     for baseline in page.figure.baselines:
         assert shown_now[baseline.name, "–"] == f"{baseline.value:.4f}"
-    errors = {line[0]: line[3] for line in table.lines() if line[1] == "–"}
+    errors = {line[0]: line[3] for line in lines_in(table) if line[1] == "–"}
     expected = next(point for point in page._snapshot.result.points if point.regime == "none").standard_error
     assert errors["no privacy"] == f"{expected:.4f}"
     assert errors["always the majority"] == "–", "it is no mean"

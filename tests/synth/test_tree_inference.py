@@ -71,8 +71,8 @@ def test_the_fit_of_a_release_is_near_that_of_thousands_of_rounds(alone, monkeyp
 
     def loss(rounds: int) -> float:
         found = fitted(tree, measured, len(codes), CancelToken(), rounds).marginals
-        terms = [Term(table, 0, (16,) * len(table.columns), len(codes)) for table in measured]
-        return sum(term.loss(found.of(c))[0] for term, c in zip(terms, places, strict=True))
+        terms = [Term(table, tree, len(codes)) for table in measured]
+        return sum(term.loss(found.of(term.columns))[0] for term in terms)
 
     usual = loss(ROUNDS)
     monkeypatch.setattr(fit, "_ENOUGH", 0.0)

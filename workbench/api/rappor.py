@@ -16,13 +16,14 @@ from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, cell_text, frame_of, path_of
 from workbench.api.handed import Handed
 from workbench.params import ParameterError
+from workbench.params.codec import csv_bytes
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters, cost
 from workbench.rappor.candidates import map_bytes, read_map
 from workbench.rappor.collection import Collection
 from workbench.rappor.decode import Judged, summary
 from workbench.rappor.decode import decode as decoded
-from workbench.rappor.files import count_bytes, csv_bytes, read_counts, read_parameters
+from workbench.rappor.files import count_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
 from workbench.release.parts import keep_inputs
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work

@@ -20,10 +20,10 @@ from workbench.deep.memory_study import (
     SLOTS,
     YES,
     StudyRow,
-    csv_bytes,
     listed_numbers,
     pixels,
     setting_of,
+    study_bytes,
     study_lines,
 )
 from workbench.deep.networks import Network, network
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise ParameterError("a study needs an output", "-o", "give -o FILE.csv")
         return stated
     rows = _study(options, setting, asked.device)
-    write_output(options.output, csv_bytes(rows))
+    write_output(options.output, study_bytes(rows))
     return {**stated, "output": str(options.output), "rows": len(rows)}
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
@@ -17,18 +18,7 @@ import polars as pl
 
 from workbench.data.columns.source_types import type_of
 from workbench.data.csv.options import ReadOptions
-from workbench.data.isolated_child import (
-    BYTES,
-    END,
-    FACTS,
-    HEAD,
-    REFUSED,
-    SHAPE,
-    TEXT,
-    TYPES,
-    limits,
-    unfolds_to,
-)
+from workbench.data.isolated_child import BYTES, FACTS, HEAD, LAST, REFUSED, SHAPE, TEXT, TYPES, limits, unfolds_to
 from workbench.data.opened import not_of_format
 from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
@@ -96,7 +86,6 @@ def isolated(
     assert file.path is not None
     free = int(psutil.virtual_memory().available)
     reading = _Reading(format_name, file, limits(file.size, 0, free), unpacked)
-    file.cancel.check()
     request = {
         "path": str(file.path.absolute()),
         "format": format_name,
@@ -110,23 +99,16 @@ def isolated(
             **(asked or {}),
         },
     }
-    with child_of(_MODULE) as child, watched(child, reading, file.cancel):
-        assert child.stdin is not None
-        assert child.stdout is not None
-        try:
-            child.stdin.write(json.dumps(request).encode() + b"\n")
-            child.stdin.flush()
-            parts = list(_parts(child.stdout, reading))
-            facts, more = reading.facts()
-            if not parts and unpacked is None:
-                raise ValueError("no rows")
-            frame = pl.concat(parts, rechunk=False) if parts else None
-        except (BrokenPipeError, EOFError):  # the process has ended
-            file.cancel.check()
-            raise reading.died() from None
-        except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
-            raise reading.damaged() from None
-        file.cancel.check()
+    parts: list[pl.DataFrame] = []
+    try:
+        for letter, content in frames(_MODULE, request, reading, file.cancel):
+            parts += reading.taken(letter, content)
+        facts, more = reading.facts()
+        if not parts and unpacked is None:
+            raise ValueError("no rows")
+        frame = pl.concat(parts, rechunk=False) if parts else None
+    except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
+        raise reading.damaged() from None
     if frame is None:
         return Isolated(None, facts)
     types = dict(zip(frame.columns, reading.types, strict=True))
@@ -134,30 +116,113 @@ def isolated(
     return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts)
 
 
-@dataclass
-class Limits:
-    """What a process may take: bytes of memory, and seconds of the processor; and whether it took too long."""
+class Limits(ABC):
+    """What a process may take, and what is said where it takes more or answers nonsense.
 
-    memory: int
-    seconds: float
-    too_long: bool = False
+    Attributes:
+        source: what a person calls the file or the database.
+        memory: bytes that it may take.
+        seconds: of the processor.
+        too_long: whether it took too long.
+    """
+
+    def __init__(self, source: str, memory: int, seconds: float) -> None:
+        self.source, self.memory, self.seconds, self.too_long = source, memory, seconds, False
+
+    @abstractmethod
+    def longest(self, letter: bytes) -> int:
+        """Return how long a frame may be."""
+
+    @abstractmethod
+    def died(self) -> InputError:
+        """Return the error for a process that ended before its answer was complete."""
+
+    @abstractmethod
+    def damaged(self) -> InputError:
+        """Return the error for an answer that makes no sense."""
+
+
+def frames(
+    module: str, request: Mapping[str, Any], asked: Limits, cancel: CancelToken
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the frames of the answer of a process of its own, which runs ``module``.
+
+    Raises:
+        InputError: the process reports an error, has ended, or answers nonsense.
+        CancelledError: ``cancel`` was set.
+    """
+    cancel.check()
+    with child_of(module) as child, watched(child, asked, cancel):
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(json.dumps(request).encode() + b"\n")
+            child.stdin.flush()
+            letter = b""
+            while letter not in LAST:
+                letter, length = HEAD.unpack(_exactly(child.stdout, HEAD.size))
+                if length > asked.longest(letter):
+                    raise EOFError
+                content = _exactly(child.stdout, length)
+                if letter == REFUSED:
+                    what, where, hint, *codes = parse_json(content.decode(), "answer")
+                    place, code = f"{asked.source}, {where}" if where else asked.source, "".join(codes)
+                    fix = state_option(code, doing=hint) if code in ReadOptions.declared() else hint
+                    raise InputError(what, place, fix, code=code)
+                yield letter, content
+        except (BrokenPipeError, EOFError):  # the process has ended
+            cancel.check()
+            raise asked.died() from None
+        except (ValueError, TypeError):
+            raise asked.damaged() from None
+    cancel.check()
 
 
 class _Reading(Limits):
     """What is known about a file while it is read: its format, its source and its limits."""
 
     def __init__(
-        self,
-        format_name: str,
-        file: SourceFile,
-        most: tuple[int, int],
-        unpacked: IO[bytes] | None = None,
+        self, format_name: str, file: SourceFile, most: tuple[int, int], unpacked: IO[bytes] | None = None
     ) -> None:
-        super().__init__(*most)
-        self.format, self.source, self.size = format_name, file.source, file.size
+        super().__init__(file.source, *most)
+        self.format, self.size = format_name, file.size
         self.types: list[pl.DataType | None] = []
         self.unpacked = unpacked
         self.said: dict[str, Any] = {}
+        self._rows = self._columns = self._held = self._unfolded = 0
+
+    def longest(self, letter: bytes) -> int:
+        return self.memory if letter == BYTES else self.memory - self._held
+
+    def taken(self, letter: bytes, content: bytes) -> list[pl.DataFrame]:
+        """Return the rows that a frame has, if any; an inconsistent answer is refused."""
+        self._held += 0 if letter == BYTES else len(content)
+        if letter == SHAPE:
+            self._rows, self._columns, self.memory, self.seconds = parse_json(content.decode(), "answer")
+        elif letter == TYPES:
+            words = [str(word) for word in parse_json(content.decode(), "answer")]
+            self.types = [type_of(word) if word else None for word in words]
+        elif letter == FACTS:
+            self.said = dict(parse_json(content.decode(), "answer"))
+        elif letter == BYTES and self.unpacked is not None:
+            self._unfolded += len(content)
+            if self._unfolded > unfolds_to(self.size):
+                raise self.damaged()
+            try:
+                self.unpacked.write(content)
+            except OSError as error:
+                what = f"the file cannot be unpacked: {(error.strerror or str(error)).lower()}"
+                raise InputError(what, self.source, "free some space in the folder of temporary files") from None
+        elif letter == TEXT:
+            part = pl.read_ipc_stream(io.BytesIO(content))
+            self._rows -= part.height
+            fits = part.width == self._columns == len(self.types) and self._rows >= 0
+            if not fits or any(kind != pl.String for kind in part.dtypes):
+                raise self.damaged()
+            return [part]
+        elif letter not in LAST or self._rows:
+            raise self.damaged()
+        return []
 
     def facts(self) -> tuple[FileFacts, dict[str, Any]]:
         """Return what the file says, and what of that are attributes of a table; ``ValueError`` if it is not that."""
@@ -170,7 +235,6 @@ class _Reading(Limits):
         return FileFacts.from_plain(said), more
 
     def died(self) -> InputError:
-        """Return the error for a process that ended before its answer was complete."""
         hint = "export it again, in parts if it is large, or give a CSV file"
         if self.too_long:
             return InputError(f"the {self.format} file was not read within {self._time()}", self.source, hint)
@@ -183,65 +247,14 @@ class _Reading(Limits):
         )
 
     def damaged(self) -> InputError:
-        """Return the error for an answer that makes no sense."""
-        return InputError(
-            not_of_format(self.format),
-            self.source,
-            "export it again, or give a CSV file",
-            code="damaged-file",
-        )
+        hint = "export it again, or give a CSV file"
+        return InputError(not_of_format(self.format), self.source, hint, code="damaged-file")
 
     def _time(self) -> str:
         return f"{PATIENCE * self.seconds} seconds"
 
 
-def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
-    """Yield the rows as they arrive; an inconsistent answer is refused."""
-    rows = columns = held = unfolded = 0
-    while True:
-        letter, length = HEAD.unpack(exactly(answer, HEAD.size))
-        held += 0 if letter == BYTES else length
-        if length > reading.memory or held > reading.memory:
-            raise EOFError
-        content = exactly(answer, length)
-        if letter == REFUSED:
-            what, where, hint, *codes = parse_json(content.decode(), "answer")
-            place, code = f"{reading.source}, {where}" if where else reading.source, "".join(codes)
-            fix = state_option(code, doing=hint) if code in ReadOptions.declared() else hint
-            raise InputError(what, place, fix, code=code)
-        if letter == SHAPE:
-            rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
-        elif letter == TYPES:
-            words = [str(word) for word in parse_json(content.decode(), "answer")]
-            reading.types = [type_of(word) if word else None for word in words]
-        elif letter == FACTS:
-            reading.said = dict(parse_json(content.decode(), "answer"))
-        elif letter == BYTES and reading.unpacked is not None:
-            unfolded += length
-            if unfolded > unfolds_to(reading.size):
-                raise reading.damaged()
-            try:
-                reading.unpacked.write(content)
-            except OSError as error:
-                what = f"the file cannot be unpacked: {(error.strerror or str(error)).lower()}"
-                raise InputError(what, reading.source, "free some space in the folder of temporary files") from None
-        elif letter == TEXT:
-            part = pl.read_ipc_stream(io.BytesIO(content))
-            rows -= part.height
-            if (
-                not part.width == columns == len(reading.types)
-                or rows < 0
-                or any(kind != pl.String for kind in part.dtypes)
-            ):
-                raise reading.damaged()
-            yield part
-        elif letter == END and rows == 0:
-            return
-        else:
-            raise reading.damaged()
-
-
-def exactly(stream: IO[bytes], count: int) -> bytes:
+def _exactly(stream: IO[bytes], count: int) -> bytes:
     """Return so many bytes; :class:`EOFError` where the process ended before."""
     content = stream.read(count)
     if len(content) < count:

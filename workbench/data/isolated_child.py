@@ -26,11 +26,12 @@ from workbench.data.opened import Opened, RefusedError, Unpacked, not_of_format
 if TYPE_CHECKING:
     import polars as pl
 
-SHAPE, TYPES, TEXT, BYTES, FACTS, REFUSED, END = b"S", b"K", b"T", b"B", b"F", b"R", b"E"
+SHAPE, TYPES, TEXT, BYTES, FACTS, REFUSED, END, ANSWER = b"S", b"K", b"T", b"B", b"F", b"R", b"E", b"A"
 """Frames: rows, columns and the limits that follow from them (JSON); the type of each column (JSON); some rows as an
 Arrow stream; some of the bytes that were packed; what else the file says (JSON); what, place and hint of an error
-(JSON); the end of a complete table."""
+(JSON); the end of a complete table; the answer to a question without rows (JSON)."""
 
+LAST = (END, ANSWER)
 HEAD = struct.Struct(">cQ")
 
 ROWS_AT_ONCE = 1 << 18

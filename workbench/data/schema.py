@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
 from workbench.params.remedies import DECLARE, Remedy, declare, declare_bound
@@ -21,6 +21,26 @@ RELEASED = "released"
 """The origin of bounds or a domain that a release of values has published, at its own ε."""
 DECLARED, GUESS = "declared", "guess"
 """The origin of a column's facts: declared by a person, or guessed from the rows and not yet confirmed."""
+
+
+class Declaration(Protocol):
+    """What is declared of a column, in a plan or in the draft of one."""
+
+    @property
+    def kind(self) -> str | None:
+        """What its values are."""
+
+    @property
+    def lower(self) -> float | None:
+        """Its lower bound."""
+
+    @property
+    def upper(self) -> float | None:
+        """Its upper bound."""
+
+    @property
+    def domain(self) -> tuple[str, ...] | None:
+        """Its values."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +12,7 @@ from workbench.deep.networks.images import Pixels
 from workbench.deep.networks.network import Network
 from workbench.deep.plan import DEVICE_TITLES, OPTIMIZER_TITLES
 from workbench.params import ParameterError, Parameters, choice, integer, real, text
+from workbench.params.codec import csv_bytes
 from workbench.params.field import IntegerField
 from workbench.signals.cancel import NEVER, CancelToken
 
@@ -241,9 +240,8 @@ def compare(
     return replace(result, remarks=(*result.remarks, *_steps_of(study, result)))
 
 
-def csv_bytes(rows: Sequence[StudyRow]) -> bytes:
+def study_bytes(rows: Sequence[StudyRow]) -> bytes:
     """Return the study as a CSV file: what is private and what is not are below each other."""
-    out = io.StringIO()
     settings = dict.fromkeys((row.line.network.name, row.line.hidden, row.line.reduction) for row in rows)
     order = {key: at for at, key in enumerate(settings)}
     batches = {batch: at for at, batch in enumerate(dict.fromkeys(row.batch for row in rows))}
@@ -253,10 +251,7 @@ def csv_bytes(rows: Sequence[StudyRow]) -> bytes:
         return order[line.network.name, line.hidden, line.reduction], batches[row.batch], line.private
 
     plain = [row.plain() for row in sorted(rows, key=place)]
-    writer = csv.DictWriter(out, plain[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(plain)
-    return out.getvalue().encode()
+    return csv_bytes([plain[0], *(row.values() for row in plain)])
 
 
 def reduced(inputs: int, reduction: int) -> int:

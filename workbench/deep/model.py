@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from workbench.deep.features import Features, ImageFeatures, TrainingData
 from workbench.deep.networks import Network, network
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
+from workbench.params.codec import csv_bytes
 
 if TYPE_CHECKING:
     from workbench.deep.run_report import Record
@@ -146,11 +145,7 @@ def weights_bytes(training: Training) -> bytes:
 
 def metrics_bytes(records: Sequence[Record]) -> bytes:
     """Return the private metrics as CSV; a batch without rows leaves its cells empty."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream)
-    writer.writerow(METRIC_COLUMNS)
-    writer.writerows([getattr(r, c) for c in METRIC_COLUMNS] for r in records)
-    return stream.getvalue().encode()
+    return csv_bytes([METRIC_COLUMNS, *([getattr(r, c) for c in METRIC_COLUMNS] for r in records)], "\r\n")
 
 
 def facts(training: Training) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""TOML and JSON in and out of parameter sets. What is read is data: nothing is evaluated."""
+"""TOML and JSON in and out of parameter sets, and CSV out. What is read is data: nothing is evaluated."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -133,6 +135,13 @@ def write_toml(values: dict[str, Any], comment: str = "") -> str:
 
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
     return head + tomli_w.dumps(values)
+
+
+def csv_bytes(rows: Iterable[Iterable[object]], end: str = "\n", quoting: Any = csv.QUOTE_MINIMAL) -> bytes:
+    """Return rows as CSV; ``end`` is that of a line, and ``quoting`` says which cells are quoted."""
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator=end, quoting=quoting).writerows(rows)
+    return out.getvalue().encode()
 
 
 def require_table(value: Any, what: str, where: str) -> dict[str, Any]:

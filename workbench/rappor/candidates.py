@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import InputError
+from workbench.params.codec import csv_bytes
 from workbench.privacy.rappor.bits import Bits
 from workbench.privacy.rappor.parameters import RapporParameters
-from workbench.rappor.files import csv_bytes, csv_lines, fault, shown, whole
+from workbench.rappor.files import csv_lines, fault, shown, whole
 
 MOST_CANDIDATES = 1_000_000
 

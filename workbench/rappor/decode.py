@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import InputError, ParameterError, Parameters, choice, real
+from workbench.params.codec import csv_bytes
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.candidates import CandidateMap
-from workbench.rappor.files import Counts, csv_bytes
+from workbench.rappor.files import Counts
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import InputError, ParameterError
+from workbench.params.codec import csv_bytes
 from workbench.privacy.rappor.parameters import RapporParameters
 
 _LONGEST = 1 << 20
@@ -176,10 +176,3 @@ def read_counts(path: Path, parameters: RapporParameters) -> Counts:
 def count_bytes(counts: Counts) -> bytes:
     """Return the counts as a file, as the published tool writes it."""
     return csv_bytes(np.column_stack([counts.reports, counts.ones]).tolist(), "\r\n")
-
-
-def csv_bytes(rows: Iterable[Sequence[object]], end: str = "\n") -> bytes:
-    """Return rows as CSV."""
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator=end).writerows(rows)
-    return out.getvalue().encode()

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from workbench.data.schema import GUESS, KINDS, OWN_VALUE, ROLES
+from workbench.data.schema import GUESS, KINDS, OWN_VALUE, ROLES, Declaration
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.amounts import counted
 from workbench.params.codec import read_text, read_toml, require_table
@@ -373,24 +373,12 @@ def _escaped(value: str) -> str:
 _WAYS = ("missing", "date_order")
 
 
-class Present(Protocol):
+class Present(Declaration, Protocol):
     """What a plan already says of a column: a :class:`Column`, or a draft of one."""
-
-    @property
-    def kind(self) -> str | None:
-        """What the values are."""
 
     @property
     def action(self) -> str:
         """What is done with the column."""
-
-    @property
-    def lower(self) -> float | None:
-        """Its lower bound."""
-
-    @property
-    def upper(self) -> float | None:
-        """Its upper bound."""
 
     @property
     def bounds_origin(self) -> str:

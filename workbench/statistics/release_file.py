@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.params import InputError
-from workbench.params.codec import parse_json
+from workbench.params.codec import csv_bytes, parse_json
 from workbench.statistics.figure import UNKNOWN, Figure
 
 FIELDS = ("statistic", "column", "group", "value", "estimate", "low", "high", "sparse", "source")
@@ -49,15 +49,11 @@ def written(found: Sequence[dict[str, Any]], kind: str) -> bytes:
     """Return the bytes of a released file of format ``kind`` that holds these records."""
     if kind == "json":
         return (json.dumps({"figures": found}, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    text = io.StringIO()
     # A carriage return inside a name is quoted only where every text is.
     bare = not any("\r" in r[name] for r in found for name in ("column", "group", "value", "source"))
-    writer = csv.DictWriter(
-        text, FIELDS, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_NONNUMERIC
-    )
-    writer.writeheader()
-    writer.writerows({**r, "sparse": "yes" if r["sparse"] else "no"} for r in found)
-    return text.getvalue().encode()
+    lines = ({**r, "sparse": "yes" if r["sparse"] else "no"} for r in found)
+    rows = [FIELDS, *([line[name] for name in FIELDS] for line in lines)]
+    return csv_bytes(rows, quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_NONNUMERIC)
 
 
 def decode(data: bytes, kind: str, where: str, most: int | None = None) -> list[dict[str, Any]]:

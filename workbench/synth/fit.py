@@ -72,10 +72,12 @@ def in_order(measured: Measured) -> Measured:
 
 
 class Term:
-    """One measured table in the loss; ``place`` is that of the marginal it is compared with."""
+    """One measured table in the loss; ``place`` is that of the marginal on ``tree`` that it is compared with."""
 
-    def __init__(self, measured: Measured, place: int, sizes: Sequence[int], rows: int) -> None:
-        self.place, self.rows, self.counts = place, rows, measured.counts
+    def __init__(self, measured: Measured, tree: CliqueTree, rows: int) -> None:
+        measured = in_order(measured)
+        self.columns, self.rows, self.counts = measured.columns, rows, measured.counts
+        self.place, sizes = tree.home(self.columns), [tree.sizes[i] for i in self.columns]
         self.weight = 1.0 / max(measured.variance, _LEAST_VARIANCE)
         self.joins = [None if g is None else _indicator(g, s) for g, s in zip(measured.groups, sizes, strict=True)]
         self.scale = float(np.sqrt(max(measured.variance, _LEAST_VARIANCE) / 2))
@@ -191,6 +193,43 @@ class Fit:
     potentials: list[Doubles]
 
 
+class _Model:
+    """What potentials of measured tables make of a tree, and the loss of that."""
+
+    def __init__(
+        self, tree: CliqueTree, terms: Sequence[Term], barriers: Sequence[tuple[Columns, Doubles]], cancel: CancelToken
+    ) -> None:
+        self._tree, self._terms, self._cancel, self._fixed = tree, terms, cancel, tree.flat()
+        for columns, barrier in barriers:
+            home = tree.home(columns)
+            self._fixed[home] += spread(barrier, columns, tree.cliques[home])
+
+    def of(self, potentials: Sequence[Doubles]) -> CliqueMarginals:
+        """Return the distribution; tables without potentials have no part in it."""
+        self._cancel.check()
+        whole = [theta.copy() for theta in self._fixed]
+        for term, theta in zip(self._terms, potentials, strict=False):
+            whole[term.place] += spread(theta, term.columns, self._tree.cliques[term.place])
+        return self._tree.marginals(whole)
+
+    def loss(self, marginals: CliqueMarginals) -> tuple[float, list[Doubles]]:
+        """Return the loss, and its gradient by the potentials of each table."""
+        parts = [term.loss(marginals.of(term.columns, term.place)) for term in self._terms]
+        return sum(value for value, _ in parts), [slope for _, slope in parts]
+
+    def begun(self, begin: Sequence[Doubles]) -> list[Doubles]:
+        """Return the first potentials: ``begin``, and of each other table those where it is fitted alone."""
+        potentials, found, moved = [*begin], self.of(begin), set[int]()
+        known = {column for term in self._terms[: len(begin)] for column in term.columns}
+        for term in self._terms[len(begin) :]:
+            if moved.intersection(term.columns):
+                found, moved = self.of(potentials), set()
+            potentials.append(term.towards(found.of(term.columns, term.place), [c in known for c in term.columns]))
+            moved.update(term.columns)
+            known.update(term.columns)
+        return potentials
+
+
 def fitted(
     tree: CliqueTree,
     measured: Sequence[Measured],
@@ -214,42 +253,18 @@ def fitted(
         begin: the first potentials of the first tables; a table without begins where it is fitted alone.
         barriers: columns and fixed potentials of their cells, for what cannot occur.
     """
-    measured = [in_order(table) for table in measured]
-    terms = [Term(table, tree.home(table.columns), [tree.sizes[i] for i in table.columns], rows) for table in measured]
-    fixed = tree.flat()
-    for columns, barrier in barriers:
-        home = tree.home(columns)
-        fixed[home] += spread(barrier, columns, tree.cliques[home])
-
-    def marginals_of(potentials: Sequence[Doubles]) -> CliqueMarginals:
-        cancel.check()
-        whole = [theta.copy() for theta in fixed]
-        for table, term, theta in zip(measured, terms, potentials, strict=False):
-            whole[term.place] += spread(theta, table.columns, tree.cliques[term.place])
-        return tree.marginals(whole)
-
-    def looked(marginals: CliqueMarginals) -> tuple[float, list[Doubles]]:
-        parts = [term.loss(marginals.of(t.columns, term.place)) for t, term in zip(measured, terms, strict=True)]
-        return sum(value for value, _ in parts), [slope for _, slope in parts]
-
-    potentials, best, moved = [*begin], marginals_of(begin), set[int]()
-    known = {column for table in measured[: len(begin)] for column in table.columns}
-    for table, term in zip(measured[len(begin) :], terms[len(begin) :], strict=True):
-        if moved.intersection(table.columns):
-            best, moved = marginals_of(potentials), set()
-        potentials.append(term.towards(best.of(table.columns, term.place), [c in known for c in table.columns]))
-        moved.update(table.columns)
-        known.update(table.columns)
-    best = marginals_of(potentials)
-    loss, slopes = looked(best)
-    steepest = max((term.weight for term in terms), default=1.0)
-    step, still = 1.0 / (steepest * max(rows, 1) ** 2), 0
+    terms = [Term(table, tree, rows) for table in measured]
+    model = _Model(tree, terms, barriers, cancel)
+    potentials = model.begun(begin)
+    best = model.of(potentials)
+    loss, slopes = model.loss(best)
+    step, still = 1.0 / (max((term.weight for term in terms), default=1.0) * max(rows, 1) ** 2), 0
     for done in range(rounds):
         on_round(done)
         for _ in range(40):
             tried_at = [theta - step * slope for theta, slope in zip(potentials, slopes, strict=True)]
-            tried = marginals_of(tried_at)
-            found = looked(tried)
+            tried = model.of(tried_at)
+            found = model.loss(tried)
             if found[0] <= loss:
                 break
             step /= 2

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import DECLARED, GUESS, OWN_VALUE, RELEASED, Attribute
 from workbench.params import InputError
+from workbench.params.codec import csv_bytes
 
 FIELDS = ("column", "value", "count", "lower", "upper")
 OTHER = "other"
@@ -75,11 +76,8 @@ def _edges(cell: int) -> tuple[float, float]:
 
 def encode(found: Iterable[Found]) -> bytes:
     """Return the bytes of the file: every cell is quoted, as a value may hold any character."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(FIELDS)
-    writer.writerows([["" if v is None else v for v in (f.column, f.value, f.count, f.lower, f.upper)] for f in found])
-    return text.getvalue().encode()
+    lines = ([f.column, f.value, f.count, f.lower, f.upper] for f in found)
+    return csv_bytes([FIELDS, *lines], quoting=csv.QUOTE_ALL)
 
 
 def decode(data: bytes, where: str) -> list[Found]:

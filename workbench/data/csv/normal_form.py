@@ -4,7 +4,8 @@ The fast check (:mod:`workbench.data.csv.precheck`) and the fast parser know one
 So the lines and blanks that are not part of the table are removed first, and a delimiter of two characters becomes
 one byte that the file does not hold. Quote marks are counted for that: what follows an odd number of them is
 inside a cell. Where a stray mark makes the count wrong, it is still stray in what is rewritten, since a blank goes
-only where it touches a delimiter or a line end; so the check refuses it and the exact reader decides.
+only where it touches a delimiter or a line end; so the check refuses it and the exact reader decides, which takes four
+to seven times as long (for 15 MB 0.7 to 1.9 s of the processor in place of 0.16 to 0.26).
 """
 
 from __future__ import annotations

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
 from workbench.data.columns.source_types import type_of, word_of
 from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, SQLITE, Address, address_of
-from workbench.data.databases.child import ANSWER, KEYS, LEAST_SECONDS, NAMES
+from workbench.data.databases.child import KEYS, LEAST_SECONDS, NAMES
 from workbench.data.databases.database_rows import CELLS, DatabaseRows
-from workbench.data.isolated import Limits, child_of, exactly, watched
-from workbench.data.isolated_child import END, HEAD, REFUSED, SHARE, TEXT, TYPES
+from workbench.data.isolated import Limits, frames
+from workbench.data.isolated_child import SHARE, TEXT, TYPES
 from workbench.data.remote import is_remote
 from workbench.data.rows_in_parts import Rows
 from workbench.data.table import Table
@@ -55,50 +54,20 @@ class _Asked(Limits):
     def __init__(self, address: Address, source: str, do: str, **more: Any) -> None:
         import psutil
 
-        self.address, self.source, self.do, self.more = address, source or address.shown, do, more
+        self.address, self.do, self.more = address, do, more
         # No clock: a server may take its time, and a person can cancel.
-        super().__init__(int(SHARE * int(psutil.virtual_memory().available)), math.inf)
+        super().__init__(source or address.shown, int(SHARE * int(psutil.virtual_memory().available)), math.inf)
 
     def frames(self, cancel: CancelToken) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the frames of the answer.
-
-        Raises:
-            InputError: the database or the process reports an error.
-            CancelledError: ``cancel`` was set.
-        """
-        cancel.check()
-        with child_of(_MODULE) as child, watched(child, self, cancel):
-            assert child.stdin is not None
-            assert child.stdout is not None
-            try:
-                child.stdin.write(self._request())
-                child.stdin.flush()
-                yield from self._answer(child.stdout)
-            except (BrokenPipeError, EOFError):
-                cancel.check()
-                raise self._ended() from None
-            except (ValueError, TypeError, pl.exceptions.PolarsError):
-                raise self._ended() from None
-        cancel.check()
-
-    def _request(self) -> bytes:
+        """Yield the frames of the answer, as :func:`workbench.data.isolated.frames`."""
         secrets = PASSWORDS.of(self.address)
         asked = {"do": self.do, "address": self.address.shown, "secrets": secrets, "free": self.memory, **self.more}
-        return json.dumps(asked).encode() + b"\n"
+        return frames(_MODULE, asked, self, cancel)
 
-    def _answer(self, stream: IO[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        letter = b""
-        while letter not in (END, ANSWER):
-            letter, length = HEAD.unpack(exactly(stream, HEAD.size))
-            if length > (self.memory if letter == TEXT else _LONGEST_ANSWER):
-                raise EOFError
-            content = exactly(stream, length)
-            if letter == REFUSED:
-                what, where, hint, *code = parse_json(content.decode(), "answer")
-                raise InputError(what, f"{self.source}, {where}" if where else self.source, hint, code="".join(code))
-            yield letter, content
+    def longest(self, letter: bytes) -> int:
+        return self.memory if letter == TEXT else _LONGEST_ANSWER
 
-    def _ended(self) -> InputError:
+    def died(self) -> InputError:
         if self.do == "write":
             return InputError("the process that writes the table was ended", self.source, "run it again")
         return InputError(
@@ -108,6 +77,9 @@ class _Asked(Limits):
             "ask for less: query=SELECT …",
             code="damaged-file",
         )
+
+    def damaged(self) -> InputError:
+        return self.died()
 
 
 def _with_password(address: Address, work: Callable[[], T]) -> T:
@@ -233,7 +205,7 @@ def _read(
                     kinds = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
             return rows.finished(), pl.Schema(zip(names, kinds[: len(names)], strict=True))
     except (ValueError, TypeError, pl.exceptions.PolarsError):
-        raise asked._ended() from None
+        raise asked.damaged() from None
 
 
 def existing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] | None:

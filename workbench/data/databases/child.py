@@ -21,20 +21,13 @@ from workbench.data import isolated_child
 from workbench.data.columns.source_types import as_type, type_of, word_of
 from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
 from workbench.data.databases.base import Asked, Database, require_names
-from workbench.data.isolated_child import (
-    END,
-    TEXT,
-    TYPES,
-    check_shape,
-    restrict,
-    send,
-)
+from workbench.data.isolated_child import ANSWER, END, TEXT, TYPES, check_shape, restrict, send
 from workbench.data.opened import RefusedError
 from workbench.data.rows_in_parts import cells_of
 
-NAMES, KEYS, ANSWER = b"N", b"I", b"A"
+NAMES, KEYS = b"N", b"I"
 """Frames of JSON: the names of the columns, before their rows; the keys of the first and the last of the rows that
-follow; the answer to a question without rows."""
+follow."""
 
 MOST_BYTES, LEAST_SECONDS, BYTES_PER_SECOND = 2 * 1024**3, 60, 1_000_000
 """Memory that reading may take; processor seconds from one part of the rows to the next, plus one for so many bytes of

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, open_archive, require_room
-from workbench.data.images.packed import Packed, unpacked
+from workbench.data.images.packed import Stored, contents
 from workbench.params import InputError
 from workbench.signals.cancel import NEVER, CancelToken
 
@@ -63,7 +63,7 @@ def read_arrays(
         _require_fit(found[0], found[1], source)
         return [(one.begin, one.bytes) for one in found]
 
-    numbers = unpacked([Packed(file, info.filename) for info in infos], judge, cancel)
+    numbers = contents([Stored(file, info.filename) for info in infos], judge, cancel)
     images, labels = (_array(stated, data, source) for stated, data in zip(found, numbers, strict=True))
     planes = _planes(images, source)
     names = classes or DIGITS

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, require_room
-from workbench.data.images.packed import GZIP, content, contents, require_possible
+from workbench.data.images.packed import GZIP, Stored, content, contents, require_possible
 from workbench.params import InputError
 from workbench.signals.cancel import NEVER, CancelToken
 
@@ -44,7 +44,7 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None, cancel: CancelT
         return [(one.begin, math.prod(shape)) for one, shape in zip(stated, shapes, strict=True)]
 
     found: list[tuple[int, ...]] = []
-    images, codes = contents([file, labels], judge, cancel)
+    images, codes = contents([Stored(file), Stored(labels)], judge, cancel)
     return ImageSet.of(
         images.reshape(found[0])[:, None], codes.astype(np.int64), classes or DIGITS, source, cancel=cancel
     )

@@ -1,4 +1,4 @@
-"""The contents of packed files, unpacked in a process of their own and judged by their heads before they are taken.
+"""The contents of files, judged by their heads before they are taken; packed ones are unpacked in another process.
 
 A small file can unfold into gigabytes, and a damaged one can end what unpacks it. So the process that unpacks is
 limited, and holds a piece at a time; here the first piece of each file is judged, room is made for what its header
@@ -40,16 +40,16 @@ _MOST_PER_BYTE, _LEAST = 1032, 1024
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A file that is packed: one that ends in ``.gz``, or a member of an archive."""
+class Stored:
+    """A file, which is packed where its name ends in ``.gz``, or a member of an archive."""
 
     path: Path
     member: str = ""
 
-    @classmethod
-    def needed(cls, file: Path) -> bool:
-        """Return whether ``file`` is packed, by its name."""
-        return file.name.endswith(GZIP)
+    @property
+    def packed(self) -> bool:
+        """Whether it is packed."""
+        return bool(self.member) or self.path.name.endswith(GZIP)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ Judge = Callable[[Sequence[bytes]], Sequence[tuple[int, int]]]
 """From the first bytes of each file to where what is wanted begins in it, and how many bytes that are."""
 
 
-def unpacked(files: Sequence[Packed], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
+def contents(files: Sequence[Stored], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
     """Return what ``judge`` wants of each file.
 
     Raises:
@@ -83,32 +83,8 @@ def unpacked(files: Sequence[Packed], judge: Judge, cancel: CancelToken = NEVER)
                 rooms.append(_Room(file, size))
                 rooms[-1].add(head[begin:])
 
-    if not files:
-        judge([])
-        return []
-    _unpack(files, take, cancel)
+    _read(files, take, cancel)
     return [room.whole() for room in rooms]
-
-
-def contents(files: Sequence[Path], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
-    """Return what ``judge`` wants of each file, packed or not; as :func:`unpacked`."""
-    found: dict[Path, bytes] = {}
-    for file in files:
-        if not Packed.needed(file):
-            with _readable(str(file)), file.open("rb") as stream:
-                found[file] = stream.read(HEAD)
-    packed = [file for file in files if Packed.needed(file)]
-    wanted: dict[Path, tuple[int, int]] = {}
-
-    def judge_all(heads: Sequence[bytes]) -> list[tuple[int, int]]:
-        known = {**found, **dict(zip(packed, heads, strict=True))}
-        wanted.update(zip(files, judge([known[file] for file in files]), strict=True))
-        return [wanted[file] for file in packed]
-
-    arrays = dict(zip(packed, unpacked([Packed(file) for file in packed], judge_all, cancel), strict=True))
-    for file in found:
-        arrays[file] = _plain(file, *wanted[file], cancel)
-    return [arrays[file] for file in files]
 
 
 def require_possible(size: int, file: Path, source: str) -> None:
@@ -117,8 +93,8 @@ def require_possible(size: int, file: Path, source: str) -> None:
     Raises:
         InputError: it does.
     """
-    packed = file.stat().st_size
-    if size > (_MOST_PER_BYTE * packed + _LEAST if Packed.needed(file) else packed):
+    own = file.stat().st_size
+    if size > (_MOST_PER_BYTE * own + _LEAST if Stored(file).packed else own):
         raise InputError("the header promises more than the file can hold", source, "fetch the file again")
 
 
@@ -140,34 +116,16 @@ def content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> 
 
     if not file.is_file():
         raise InputError("there is no such file", source, "check the path")
-    if Packed.needed(file):
-        _unpack([Packed(file)], take, cancel)
-        return found
-    with _readable(source), file.open("rb") as stream:
-        if file.stat().st_size > most:
-            raise more
-        require_room(file.stat().st_size, "the contents of the file", source)
-        while part := stream.read(min(_PIECE, most + 1 - len(found))):
-            cancel.check()
-            found.extend(part)
+    if file.stat().st_size > most:
+        raise more
+    _read([Stored(file)], take, cancel)
     return found
-
-
-def _plain(file: Path, begin: int, size: int, cancel: CancelToken) -> NDArray[np.uint8]:
-    """Return some bytes of a file that is not packed, after comparing them with its length."""
-    with _readable(str(file)), file.open("rb") as stream:
-        room = _Room(Packed(file), size)
-        stream.seek(begin)
-        while part := stream.read(_PIECE):
-            cancel.check()
-            room.add(part)
-        return room.whole()
 
 
 class _Room:
     """Room for what a header promises, filled piece by piece."""
 
-    def __init__(self, file: Packed, size: int) -> None:
+    def __init__(self, file: Stored, size: int) -> None:
         self._file, self._filled = file, 0
         self._room = np.empty(size, np.uint8)
 
@@ -189,8 +147,11 @@ class _Room:
         return InputError(what, str(self._file.path), "the file was cut short or changed: fetch it again")
 
 
-def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: CancelToken) -> None:
-    """Unpack ``files`` in a process of their own: first the head of each, then the rest of each."""
+def _read(files: Sequence[Stored], take: Callable[[_Piece], None], cancel: CancelToken) -> None:
+    """Read first the head of each file, then the rest of each: in a process of their own, unless none is packed."""
+    if not any(file.packed for file in files):
+        _send(files, take, cancel)
+        return
 
     def on_event(event: Any) -> None:
         cancel.check()  # here as well: pieces that were sent already are not waited for
@@ -207,12 +168,15 @@ def _unpack(files: Sequence[Packed], take: Callable[[_Piece], None], cancel: Can
         raise _damaged(source) from None  # its process has ended
 
 
-def _pieces(files: tuple[Packed, ...], emit: Emit, cancel: CancelToken) -> None:
+def _pieces(files: tuple[Stored, ...], emit: Emit, cancel: CancelToken) -> None:
     """Send the pieces of ``files``; runs in the process that unpacks."""
     from workbench.data.isolated_child import restrict
 
     restrict(_MEMORY, _SECONDS)
-    send = cast("Callable[[_Piece], None]", emit)
+    _send(files, cast("Callable[[_Piece], None]", emit), cancel)
+
+
+def _send(files: Sequence[Stored], send: Callable[[_Piece], None], cancel: CancelToken) -> None:
     with contextlib.ExitStack() as opened:
         streams = []
         for index, file in enumerate(files):
@@ -227,9 +191,9 @@ def _pieces(files: tuple[Packed, ...], emit: Emit, cancel: CancelToken) -> None:
 
 
 @contextlib.contextmanager
-def _opened(file: Packed) -> Iterator[IO[bytes]]:
+def _opened(file: Stored) -> Iterator[IO[bytes]]:
     if not file.member:
-        with gzip.open(file.path) as stream:
+        with gzip.open(file.path) if file.packed else file.path.open("rb") as stream:
             yield cast("IO[bytes]", stream)
         return
     with zipfile.ZipFile(file.path) as archive, archive.open(file.member) as stream:

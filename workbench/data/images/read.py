@@ -91,37 +91,27 @@ def read_images(
         InputError: the files cannot be read as images without doubt.
     """
     options, file, source = options or ImageOptions(), Path(path), str(path)
-    name = file.name.lower()
     if not file.exists():
         raise InputError("there is no such file", source, "check the path")
     if file.is_dir():
         batches = _known_files(file, part)
-        if not batches:
-            return _of_folders(file, options, part, emit, cancel)
-        file, name = batches[0], batches[0].name.lower()
-    elif name.endswith(class_folders.ENDING):
-        return _of_folders(file, options, part, emit, cancel)
     else:
-        batches = [file]
+        batches = [] if file.name.lower().endswith(class_folders.ENDING) else [file]
+    if not batches:
+        size = None if options.image_size is None else (options.image_size, options.image_size)
+        return class_folders.read_folders(
+            file, options.classes, size=size, grey=options.grey, part=part, emit=emit, cancel=cancel
+        )
     if options.image_size is not None or options.grey:
         raise InputError("--image-size and --grey are for class folders", source, "leave them out")
+    first, name = batches[0], batches[0].name.lower()
     if name.endswith(idx.ENDINGS):
-        found = idx.read_idx(file, options.classes, cancel)
-    elif name.endswith(idx.CIFAR_ENDINGS):
-        found = idx.read_cifar(batches, source, options.classes, cancel)
-    elif name.endswith(arrays.ENDINGS):
-        found = arrays.read_arrays(file, options.classes, part, cancel)
-    else:
-        raise InputError("this is not a set of images", source, "give MNIST, CIFAR-10, .npz, or class folders")
-    return found
-
-
-def _of_folders(file: Path, options: ImageOptions, part: str, emit: Emit, cancel: CancelToken) -> ImageSet:
-    side = options.image_size
-    size = None if side is None else (side, side)
-    return class_folders.read_folders(
-        file, options.classes, size=size, grey=options.grey, part=part, emit=emit, cancel=cancel
-    )
+        return idx.read_idx(first, options.classes, cancel)
+    if name.endswith(idx.CIFAR_ENDINGS):
+        return idx.read_cifar(batches, source, options.classes, cancel)
+    if name.endswith(arrays.ENDINGS):
+        return arrays.read_arrays(first, options.classes, part, cancel)
+    raise InputError("this is not a set of images", source, "give MNIST, CIFAR-10, .npz, or class folders")
 
 
 def _known_files(folder: Path, part: str) -> list[Path]:

@@ -25,15 +25,7 @@ from workbench.learners.corrected_model import CorrectedEstimator, CorrectedMode
 from workbench.learners.denoise import Doubles
 from workbench.learners.encoding import Encoding
 from workbench.learners.linear_regression.solve import Line, cautious_slopes
-from workbench.learners.public_tables import (
-    Differences,
-    PublicTable,
-    Scores,
-    behind,
-    number_scores,
-    scores_of,
-    weights,
-)
+from workbench.learners.public_tables import Differences, PublicTable, Scores, behind, number_scores, scores_of, weights
 from workbench.learners.tasks import REGRESSION
 from workbench.params import ParameterError
 from workbench.privacy.central.sums import unscaled

@@ -6,7 +6,7 @@
 * the sums of products over these columns and the target;
 * with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums and scaled
   by their spread there, and what the first line leaves of the target: columns that nearly hang together lie in the
-  noise of the first sums, and exceed that of the second. Where rows are many, products of two turned columns are among
+  noise of the first sums, and exceed that of the second. Where rows are many, products of two rotated columns are among
   them: those whose noisy sum with what the first line leaves, asked for in between, is largest.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
@@ -238,12 +238,12 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     @cached_property
     def refines(self) -> bool:
-        """Whether the sums are asked for twice: with a δ, as in L1 turned columns have larger norms."""
+        """Whether the sums are asked for twice: with a δ, as in L1 rotated columns have larger norms."""
         return self.gaussian and self.used > 1 and self.version >= self.ranges_since and not self.functional
 
     @cached_property
     def bends(self) -> int:
-        """How many products of turned columns are used."""
+        """How many products of rotated columns are used."""
         known, every = self.rows * self.epsilon, product_count(self.used)
         if not self.refines or self.version < self.bends_since or known < _PRODUCTS_FROM * every:
             return 0
@@ -377,7 +377,7 @@ def _sums(
 
 
 def _product_sums(setting: Setting, rows: Rows, chosen: Sequence[int], first: Turn) -> NDArray[np.int64]:
-    """Return the sums of the products of turned columns, times what the first line leaves of the target."""
+    """Return the sums of the products of rotated columns, times what the first line leaves of the target."""
     encoded, goal = rows
     turned = first.rows(
         encoded[:, list(chosen)] / setting.size, goal / setting.size, range(product_count(setting.used))

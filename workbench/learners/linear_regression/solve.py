@@ -15,7 +15,7 @@ _FLAT = 1e-9
 _USUAL_SLOPE = 0.4  # half-ranges of the target for one of a column
 _MOST = 6.0
 _SPREAD, _REACH = 0.42, 0.4
-"""The deviation of turned columns; and half-ranges of the target at which what a first line leaves is cut off."""
+"""The deviation of rotated columns; and half-ranges of the target at which what a first line leaves is cut off."""
 _FORMER_SPREAD, _FORMER_REACH = 1 / 3, 0.5  # of files of format 3
 
 
@@ -83,7 +83,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line, and products of turned columns beside it.
+    """A line, and products of rotated columns beside it.
 
     Attributes:
         line: the line.
@@ -109,7 +109,7 @@ def product_count(columns: int) -> int:
 
 
 def crossed(turned: NDArray[np.float64], picked: Sequence[int]) -> NDArray[np.float64]:
-    """Return :func:`column_products` of turned columns, within ±1."""
+    """Return :func:`column_products` of rotated columns, within ±1."""
     return np.clip(column_products(turned, picked, _SPREAD), -1.0, 1.0)
 
 

@@ -7,7 +7,7 @@
 3. *Rounds*: each asks for the sum of the gradients of the logistic loss. The weights are the mean of the later rounds'
    (after Bassily, Smith & Thakurta 2014, "Private empirical risk minimization", with full batches). Where rows are
    many beside the products of two columns, rounds see these, too: what two columns say only together. They are products
-   of turned columns, so that they hardly hang together either.
+   of rotated columns, so that they hardly hang together either.
 
 Sensitivities are L2, in whole numbers: what a row adds is brought down to a public limit. The limit of a gradient is
 low, so that rows that are far off, and those with a wrong class, move the weights no more than others.
@@ -57,7 +57,7 @@ class Axes:
         centre: means of the columns (m,).
         turn: the weights of the columns along each axis (m, m); ``None`` where they are only scaled, so that a table
             of very many columns needs no square of their number.
-        bends: whether rounds see products of two turned columns, too.
+        bends: whether rounds see products of two rotated columns, too.
     """
 
     centre: Doubles

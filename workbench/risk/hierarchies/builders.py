@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import polars as pl
 
 from workbench.data.columns.grid import LONG_RANGE_CELLS
+from workbench.data.schema import Declaration
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, declared_by, integer, real, texts
 from workbench.params.field import named
@@ -327,27 +328,7 @@ def suggested(values: Sequence[str]) -> Builder:
     return Masking() if padded or (coded and len(values) >= _FEWEST_CODES) else Tree()
 
 
-class Declared(Protocol):
-    """What is declared of a column, in a plan or in the draft of one."""
-
-    @property
-    def kind(self) -> str | None:
-        """What its values are."""
-
-    @property
-    def lower(self) -> float | None:
-        """Its lower bound."""
-
-    @property
-    def upper(self) -> float | None:
-        """Its upper bound."""
-
-    @property
-    def domain(self) -> tuple[str, ...] | None:
-        """Its values."""
-
-
-def public_values(column: Declared) -> list[str]:
+def public_values(column: Declaration) -> list[str]:
     """Return the values that a column is declared to have; empty where nobody declared them, or they are too many."""
     if column.domain is not None:
         return list(column.domain)
@@ -389,13 +370,13 @@ def read_hierarchies(folder: Path, quasi: Iterable[str], sensitive: Iterable[str
     return found
 
 
-def values_of(table: Table, name: str, attribute: Declared | None = None) -> list[str]:
+def values_of(table: Table, name: str, attribute: Declaration | None = None) -> list[str]:
     """Return the values of a column in order: those that are declared and those that occur."""
     own = table.column(name).cast(pl.String).drop_nulls().unique().to_list()
     return in_order(list({*own, *([] if attribute is None else public_values(attribute))}))
 
 
-def made(table: Table, name: str, way: Builder | None = None, attribute: Declared | None = None) -> Hierarchy:
+def made(table: Table, name: str, way: Builder | None = None, attribute: Declaration | None = None) -> Hierarchy:
     """Return a hierarchy of the values of a column, made in one way, or as its values suggest.
 
     Raises:

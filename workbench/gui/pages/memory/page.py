@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QW
 
 from workbench.deep import networks
 from workbench.deep.memory import PHASES
-from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, csv_bytes, line_name
+from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, line_name, study_bytes
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
 from workbench.gui.pages.base import GAP
@@ -501,7 +501,7 @@ class MemoryPage(RunPage):
         path = ask_where_to_save(self, tr("Save the figures or the chart"), "memory-study.csv", tr(FILES))
         result, figure = self.found.result, self.found.figure
         if path and result is not None and figure is not None:
-            save_curve(self.session, self.jobs, figure, lambda: csv_bytes(result.rows).decode(), Path(path))
+            save_curve(self.session, self.jobs, figure, lambda: study_bytes(result.rows).decode(), Path(path))
 
 
 def _note(result: StudyResult | None) -> str:
