@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QTableView, QWidget
 
 from workbench.cli import main
 from workbench.data.samples.sample_tables import sample_table
+from workbench.gui.pages.attack.page import allowed_words
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import InputError
 from workbench.release.attacked import hold_out
 from workbench.risk import attacks
+from workbench.risk.attacks.outcome import percent
 
 PLAN = """version = 1
 epsilon = 3
@@ -83,6 +85,11 @@ def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     assert table.model().rowCount() == 1
     assert people.session.runs[-1].kind == "attack"
     assert people.session.account.seen
+
+
+@pytest.mark.parametrize("share", [0.615, 0.9997, 1.0])
+def test_what_is_allowed_is_the_figure_of_the_sentence(share):
+    assert float(allowed_words(share).split()[0]) == float(percent(share).split()[0])
 
 
 def test_two_files_are_linked_by_a_noisy_release(people, finish, released, qtbot):

@@ -264,6 +264,11 @@ HIGHEST = 440
 """Pixels of the chart: a higher bar says no more."""
 
 
+def allowed_words(share: float) -> str:
+    """Return what ε allows as the sentence above has it: 100 % is said of certainty alone."""
+    return percent(min(share, 0.999) if share < 1 else share)
+
+
 def _drawing(outcome: Outcome) -> Drawing:
     """Return a bar with its interval for each share, and a dashed line for what is allowed."""
     shown = [
@@ -280,7 +285,7 @@ def _drawing(outcome: Outcome) -> Drawing:
     key = []
     if outcome.allowed is not None:
         marks.append(mark.line([(0, outcome.allowed), (len(bars), outcome.allowed)], "text", dash="dashed"))
-        key = [Key(tr("allowed by ε: {share}", share=percent(outcome.allowed)), "text", "line")]
+        key = [Key(tr("allowed by ε: {share}", share=allowed_words(outcome.allowed)), "text", "line")]
     said = [tr("{what}: {share}", what=words, share=percent(rate.value)) for words, rate, _ in bars]
     return Drawing(
         marks,
@@ -521,7 +526,7 @@ def _cells(done: Attacked) -> tuple[Cell, ...]:
         Cell(words, exact=f"{risk.value!r}", key=risk.value),
         Cell("–", "muted", tip=tr_sentence(outcome.why_not))
         if allowed is None
-        else Cell(percent(allowed), exact=f"{allowed!r}", key=allowed),
+        else Cell(allowed_words(allowed), exact=f"{allowed!r}", key=allowed),
     )
 
 
