@@ -196,6 +196,18 @@ def test_a_short_form_is_not_scrolled(people, qtbot):
     qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
 
 
+def test_before_an_attack_its_form_has_the_room_that_no_outcome_needs(people, qtbot):
+    """At 150 % the fields of an attack were cut beside an empty card."""
+    choose(people, "inference")
+    people.theme.set_scale(150)
+    people.resize(1280, 800)
+    area = people.page.findChild(QWidget, "attack_setup")
+    try:
+        qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+    finally:
+        people.theme.set_scale(100)
+
+
 # -- A released model is attacked by clicks: from the list of releases to what an attacker knows of its members
 
 

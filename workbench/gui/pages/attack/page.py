@@ -260,8 +260,8 @@ GUESS, WITH, STRANGERS = tr_later("a guess"), tr_later("the attack"), tr_later("
 FILL = 0.55
 
 
-HIGHEST = 440
-"""Pixels of the chart: a higher bar says no more."""
+HIGHEST, INVITED = 440, 150
+"""Pixels of the chart: a higher bar says no more; of the card while it only says what an attack is compared with."""
 
 
 def allowed_words(share: float) -> str:
@@ -507,6 +507,8 @@ class AttackPage(RunPage):
         self._badge.setVisible(done is not None and done.outcome.private)
         for part in (self.chart, self.outcomes):
             part.setVisible(bool(self._done))
+        self._result.usual_height = 0 if self._done else INVITED
+        self._parts.share()
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
         say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))
