@@ -20,8 +20,9 @@ class Server:
     """A server in a folder of its own, reached by a socket."""
 
     def __init__(self, module: Any) -> None:
-        # Its own user must reach the folder, and those of pytest are for their owner alone.
-        self.folder = Path(tempfile.mkdtemp(prefix="workbench-pg-"))
+        # Its own user must reach the folder, and those of pytest are for their owner alone; a run that starts beside
+        # this one makes them so again.
+        self.folder = Path(tempfile.mkdtemp(prefix="workbench-pg-", dir="/tmp" if Path("/tmp").is_dir() else None))
         try:
             self._server = module.get_server(self.folder, cleanup_mode=None)
         except subprocess.TimeoutExpired:  # it waits for ten seconds; the server goes on starting

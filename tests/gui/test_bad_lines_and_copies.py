@@ -6,8 +6,10 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoin
 from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
-from workbench.gui.pages.data.dialect import lines_near
+from workbench.data.read import read_table
+from workbench.gui.pages.data.dialect import lines_near, notices_in_words
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.style.language import set_language
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.params import InputError
 from workbench.params.remedies import STATE_OPTION, Remedy
@@ -194,6 +196,45 @@ def test_lines_blanks_comments_and_names_are_stated_by_clicks(window, hands, tmp
     assert table.names == ("id", "age")
     assert table.frame.rows() == [("1", "31"), ("2", "47")]
     assert "trimmed" in window.findChild(QWidget, "data_summary").accessibleName()
+
+
+CELLS = "".join(f"{i}, {i % 7},x{i % 3}\n" for i in range(60))
+FIRST = (
+    "first row was read as values, so the columns are called column1 and so on; use “header row yes” if it names them"
+)
+
+
+def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands, tmp_path, idle):
+    open_file(window, tmp_path, idle, CELLS)
+    assert f"⚠ The {FIRST}" in hands.text("data_notices")
+    hands.click("view_dialect")
+    assert "use “trim cells” to strip them." in hands.text("data_notices")
+    open_file(window, tmp_path, idle, "a,b\n1,2\n3,4\n")
+    assert not hands.sees("data_notices")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (CELLS, FIRST),
+        ("a,id,id\n" + CELLS, "the repeated columns are called id.1; use “header row no” if the first row is data"),
+        ("a,,id\n" + CELLS, "The header names no column 2; it is called column2."),
+        ("a,b,c\nm,s,t\n" + CELLS.replace("x", ""), "use “skip lines 1” to take the names from it"),
+        ("n\n" + "Zoé\n" * 9, "The file is not UTF-8; its encoding was guessed as cp1252"),
+    ],
+)
+def test_no_language_names_options_of_a_command(tmp_path, content, told):
+    path = tmp_path / "town.csv"
+    path.write_bytes(content.encode("cp1252"))
+    table = read_table(str(path))
+    assert told in notices_in_words(table)
+    try:
+        for code in ("fr", "vi", "ru"):
+            set_language(code)
+            assert "--" not in notices_in_words(table)
+            assert not {"use", "called", "cells"} & set(notices_in_words(table).split())
+    finally:
+        set_language("en")
 
 
 def test_the_form_fits_into_the_smallest_window(window, hands, tmp_path, idle):

@@ -22,8 +22,8 @@ def folder(people, finish):
 def dead_share(monkeypatch):
     """A folder that does not answer until it is set."""
     answer = threading.Event()
-    stands = suggesting._is_current
-    monkeypatch.setattr(suggesting, "_is_current", lambda path: answer.wait(60) and stands(path))
+    stands = suggesting.is_there
+    monkeypatch.setattr(suggesting, "is_there", lambda path: answer.wait(60) and stands(path))
     yield answer
     answer.set()
 

@@ -28,6 +28,7 @@ from workbench.cli import main
 from workbench.data import on_workers, read
 from workbench.data.csv import encoding
 from workbench.data.read import read_table
+from workbench.processes import dask_cluster
 from workbench.release import rows_on_workers
 from workbench.release.verify import verify_release
 from workbench.signals.cancel import CancelToken
@@ -47,10 +48,11 @@ COST = {"sanitize": 60.0, "statistics": 4.0}
 
 @pytest.fixture(autouse=True)
 def parts(monkeypatch):
-    """Let the file have some fifty parts."""
+    """Let the file have some fifty parts, and the workers of a busy machine the time to answer."""
     monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
     monkeypatch.setattr(rows_on_workers, "WAIT", 0.0)
+    monkeypatch.setattr(dask_cluster, "ANSWER", 300.0)
     small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)
     monkeypatch.setattr(encoding, "CHUNK", 1 << 16)
 

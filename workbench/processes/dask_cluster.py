@@ -15,7 +15,10 @@ from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.dask_worker import Versions, different, versions
 
 CONNECT = 5.0
-"""Seconds in which the scheduler, and then its workers, have to answer."""
+"""Seconds in which the scheduler has to answer."""
+
+ANSWER = 30.0
+"""Seconds in which its workers have to: they answer late while they compute for others, or take over for a dead one."""
 
 TLS = "distributed.comm.tls"
 """Where Dask's configuration names certificates."""
@@ -83,7 +86,7 @@ async def workers_of(client: Any, address: str) -> tuple[str, ...]:
         of_scheduler = error
     _compare(f"the scheduler {address}", of_scheduler, here)
     try:
-        found = await asyncio.wait_for(client.run(versions, on_error="return"), CONNECT)
+        found = await asyncio.wait_for(client.run(versions, on_error="return"), ANSWER)
     except OSError:
         raise ClusterLostError("the workers do not answer", address, "see whether they are busy or stopped") from None
     # A worker that ended while it was asked has no version; Dask goes on with the others.

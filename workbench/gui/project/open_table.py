@@ -360,7 +360,7 @@ def load(
     cancel.check()
     plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
     plan.cost()
-    return OpenTable(table, columns, source, options, (*table.notices, *made.notes), stamp, lesson, suggested), plan
+    return OpenTable(table, columns, source, options, stamp, lesson, suggested), plan
 
 
 def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:

@@ -91,7 +91,6 @@ class OpenTable:
         profile: what each column looks like, in the table's order.
         source: the path or ``sample:NAME`` it was read from.
         options: what the person stated about the file over the guess; ``None`` for a sample.
-        notes: sentences about choices that were made for the person.
         stamp: the version of the file that was read; ``None`` for a sample.
         lesson: of a sample that was opened anew, what its first plan is good for; else empty.
         suggested: which columns are suggested, and why the others are not.
@@ -102,7 +101,6 @@ class OpenTable:
     profile: tuple[ColumnProfile, ...]
     source: str
     options: ReadOptions | None = None
-    notes: tuple[str, ...] = ()
     stamp: Stamp | None = None
     lesson: str = ""
     suggested: Suggestion = field(default_factory=Suggestion)

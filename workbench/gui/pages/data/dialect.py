@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from workbench.data.csv.options import Dialect, ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
-from workbench.gui.style.language import tr, tr_later, tr_number
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import (
     Card,
     Elided,
@@ -252,6 +253,25 @@ def read_in_words(table: Table) -> str:
         what, n = tr(CHOOSERS[facts.option]), tr_number(len(facts.parts), ",")
         part = tr("{what}: {part} (one of {n})", what=what, part=facts.part, n=n)
     return "  ·  ".join(filter(None, (part, in_words(table.dialect) if table.dialect is not None else "")))
+
+
+_OPTION = re.compile(r'--([a-z]+(?:-[a-z]+)*)(?: (yes|no|\d+|"[^"]+")| a,b,c)?')
+"""An option of a command in a sentence of the reader, and its value."""
+
+
+def notices_in_words(table: Table) -> str:
+    """Return what the reader chose for the person, a line each; options of a command are called by their fields."""
+    found = [_OPTION.subn(_field, tr_sentence(notice)) for notice in table.notices]
+    lines = [f"⚠ {as_sentence(worded)}" for worded, _ in found]
+    if any(options for _, options in found):
+        lines[-1] += " " + tr("The fields named here are under “How it is read”.")
+    return "\n".join(lines)
+
+
+def _field(option: re.Match[str]) -> str:
+    name, value = option[1].replace("-", "_"), option[2]
+    title = tr(TITLES.get(name) or CHOOSERS[name])
+    return tr("“{field}”", field=f"{title} {mark_words(value)}" if value else title)
 
 
 def options_by_name(source: str) -> tuple[str, ...]:

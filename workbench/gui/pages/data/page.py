@@ -18,7 +18,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Elided, button, panel, reword, row, scrolled, segments, stack
+from workbench.gui.widgets.basic import Card, Elided, button, label, panel, reword, row, say, scrolled, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -172,7 +172,9 @@ class DataPage(PageFrame):
         attributes = MasterDetail(Card(self.table, self.whole, pad=5), self.detail)
         self._add_place("attributes", attributes)
         self._join = button("", "join_table", "link", tip=tr(JOIN_TIP), press=lambda: self._joining.ask())
+        self._notices = label("", "muted", wrap=True, name="data_notices")
         self.body.insertLayout(0, row((self._summary, 1), self._join, self.filter, spacing=12))
+        self.body.insertWidget(1, self._notices)
 
     def _add_place(self, name: str, place: QWidget) -> None:
         self._places[name] = place
@@ -270,6 +272,7 @@ class DataPage(PageFrame):
         """Show what is still open, and what the highlighted button does about it."""
         if not self._whole:
             return
+        say(self._notices, _notices(self.session.opened))
         if self.session.opened is not None:
             second = title_of(self.session.opened.second) if self.session.opened.second else ""
             self._summary.set_whole(_summary(self.session.opened), wrapped=True)
@@ -367,3 +370,9 @@ def _summary(opened: OpenTable) -> str:
     if read:
         return f"{size}  ·  {read}"
     return tr("{size}  ·  a sample", size=size) if opened.is_sample else size
+
+
+def _notices(opened: OpenTable | None) -> str:
+    from workbench.gui.pages.data.dialect import notices_in_words
+
+    return notices_in_words(opened.table) if opened is not None else ""
