@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QTableView, QWidget
 
 from workbench.cli import main
 from workbench.data.samples.sample_tables import sample_table
+from workbench.gui.pages.attack.page import allowed_words
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import InputError
 from workbench.release.attacked import hold_out
 from workbench.risk import attacks
+from workbench.risk.attacks.outcome import percent
 
 PLAN = """version = 1
 epsilon = 3
@@ -83,6 +85,11 @@ def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     assert table.model().rowCount() == 1
     assert people.session.runs[-1].kind == "attack"
     assert people.session.account.seen
+
+
+@pytest.mark.parametrize("share", [0.615, 0.9997, 1.0])
+def test_what_is_allowed_is_the_figure_of_the_sentence(share):
+    assert float(allowed_words(share).split()[0]) == float(percent(share).split()[0])
 
 
 def test_two_files_are_linked_by_a_noisy_release(people, finish, released, qtbot):
@@ -187,6 +194,18 @@ def test_a_short_form_is_not_scrolled(people, qtbot):
     choose(people, "membership")
     area = people.page.findChild(QWidget, "attack_setup")
     qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+
+
+def test_before_an_attack_its_form_has_the_room_that_no_outcome_needs(people, qtbot):
+    """At 150 % the fields of an attack were cut beside an empty card."""
+    choose(people, "inference")
+    people.theme.set_scale(150)
+    people.resize(1280, 800)
+    area = people.page.findChild(QWidget, "attack_setup")
+    try:
+        qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+    finally:
+        people.theme.set_scale(100)
 
 
 # -- A released model is attacked by clicks: from the list of releases to what an attacker knows of its members

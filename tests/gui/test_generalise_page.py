@@ -42,6 +42,15 @@ def test_each_known_column_has_a_hierarchy_at_once(clinic):
         ["diagnosis", "none", ""],
     ]
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "15-19", "10-19", "0-19", "0-39", "*"]
+    assert [column.right for column in clinic.page.editor.levels.lines.columns] == [True, *[False] * 5]
+
+
+def test_a_unit_is_nearer_to_its_own_field_than_to_the_next(clinic):
+    form = clinic.page.form
+    field, unit, following = form.field("suppression"), form._units["suppression"], form._labels["loss"][0]
+    end = unit.x() + unit.contentsRect().right()
+    assert field.geometry().right() < unit.x() <= end < following.x(), "side by side"
+    assert following.x() - end > unit.x() - field.geometry().right()
 
 
 def test_a_builder_and_its_parameters_change_the_levels(clinic, press, idle, qtbot):

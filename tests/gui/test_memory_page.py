@@ -166,6 +166,7 @@ def test_a_fault_of_the_study_is_a_sentence(page, press, idle, monkeypatch):
 
 
 def test_the_chosen_batch_is_taken_to_train(people, finish, press, idle, qtbot):
+    people.resize(1280, 800)
     finish(people, "tab_memory")
     page = people.page
     assert page.findChild(QLineEdit, "memory_shape").text() != "1,28,28", "the numbers of a row of this table"
@@ -173,6 +174,8 @@ def test_the_chosen_batch_is_taken_to_train(people, finish, press, idle, qtbot):
     retype(people, qtbot, "memory_batches", "8,16,32")
     press(page, "memory_run")
     idle(people)
+    press(page, "memory_show_table")
+    press(page, "memory_show_chart")  # at no moment are both in sight: the card would grow and shrink without end
     press(page, "memory_show_table")
     row = next(at for at, r in enumerate(page.found.result.rows) if r.batch == 16 and r.line.private)
     table = page.found.table

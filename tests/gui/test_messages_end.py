@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineE
 from workbench.gui.pages.data.attribute_table import KIND
 from workbench.gui.pages.protect.share_model import ACTION, MECHANISM
 from workbench.gui.project.open_table import open_table
+from workbench.jobs import Job
+from workbench.params import InputError
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 SCORES = [f"score_{i}" for i in range(4)]
@@ -95,6 +97,20 @@ def test_an_error_that_is_about_no_edit_outlasts_an_undo(scores, qtbot):
     qtbot.keyClick(scores, Qt.Key.Key_Z, CTRL)
     assert banner(scores) == "The ledger is locked."
     assert status(scores) == "Undone: drop town."
+
+
+def test_what_failed_is_no_longer_said_once_it_has_been_done(scores, idle):
+    """The error of an attack stayed in the status bar, on every page, after the attack had been made."""
+
+    def failing(emit, cancel):
+        raise InputError("there is no such column")
+
+    scores.jobs.start(Job("Attacking", failing), key="attack")
+    idle(scores)
+    assert status(scores) == banner(scores) == "There is no such column."
+    scores.jobs.start(Job("Attacking", lambda emit, cancel: None), key="attack")
+    idle(scores)
+    assert (banner(scores), status(scores)) == ("", "")
 
 
 @pytest.mark.parametrize("way", ["page", "close", "escape", "table"])

@@ -169,6 +169,18 @@ def test_memory_is_not_scrolled_sideways(people, press, idle, qtbot) -> None:
     qtbot.waitUntil(lambda: form.width() == 320 < plot.mapTo(people.page, QPoint(0, 0)).x())
 
 
+@pytest.mark.parametrize("page", ["utility", "why"])
+def test_the_chosen_model_is_named_whole(people, finish, qtbot, page) -> None:
+    """The name of the advised one was cut with its star, in the smallest window at the usual text as well."""
+    finish(people, f"tab_{page}")
+    box = people.findChild(ChoiceBox, {"utility": "curve_model", "why": "why_model"}[page])
+    box.setCurrentIndex(box.findData("logistic-regression"))
+    for scale in (SCALE, 100):
+        people.theme.set_scale(scale)
+        people.resize(1280, 800)
+        qtbot.waitUntil(lambda: box._shortened() == box.currentText())
+
+
 def test_runs_are_compared_without_scrolling_and_the_line_below_says_the_rest(people, press, qtbot) -> None:
     add(people, study("logistic-regression", epsilons=(0.5, 1.0)), "people")
     press(people, "tab_compare")

@@ -14,6 +14,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.fast_table import PAD, RowsTable, as_in_the_file, tint
 from workbench.gui.widgets.fast_table_model import BLOCK, RowsModel
+from workbench.gui.widgets.table_view import heading_width
 from workbench.render.fonts import font
 
 ROWS = 5000
@@ -69,6 +70,15 @@ def test_a_text_is_drawn_where_its_width_says(table, text):
     width = QFontMetricsF(as_in_the_file(table.font())).horizontalAdvance(text)
     assert place[-1] == pytest.approx(table.columnWidth(1) - PAD, abs=3)
     assert place[-1] - place[0] == pytest.approx(width, abs=4)
+
+
+def test_the_long_names_of_computed_columns_are_in_two_lines(table):
+    """The predictions for a sample of seven columns were scrolled sideways at 150 %."""
+    name = "chance of yes"
+    table.model().figures = {name}
+    table.model().show_frame(pl.DataFrame({name: ["0.25"]}))
+    assert table.columnWidth(0) < heading_width(name)
+    assert table.columnWidth(0) >= heading_width("chance of")
 
 
 def test_signs_of_a_cell_stay_what_they_are(table):

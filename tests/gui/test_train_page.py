@@ -104,6 +104,7 @@ def test_without_a_table_the_button_leads_to_the_data(window, press):
     assert window.page.primary.text() == "Data →"
     texts = [shown.text() for shown in window.page.findChildren(QLabel) if shown.isVisible()]
     assert [text for text in texts if text.startswith("Open a table")] == ["Open a table or images in Data first."]
+    assert not window.findChild(QWidget, "train_folder").isVisible()  # there is no cost, and nothing to be put there
     press(window, "train_start")
     assert window.page.objectName() == "page_data"
 
@@ -254,6 +255,8 @@ def test_what_is_beyond_the_budget_cannot_be_started_before_the_cap_is_raised(tr
     retype(train, qtbot, "train_epsilon", str(float(account.cap) / 2))
     qtbot.waitUntil(lambda: "raise the cap of ε" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
+    raised = train.findChild(QWidget, "train_raise_cap")
+    qtbot.waitUntil(lambda: raised.width() <= raised.sizeHint().width())  # not as wide as the card
     answer("yes")
     press(train, "train_raise_cap")
     qtbot.waitUntil(train.findChild(QWidget, "train_start").isEnabled)

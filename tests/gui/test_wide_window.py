@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel, QTableView, QWidget
 from workbench.gui.pages.data.detail import HEIGHT
 from workbench.gui.pages.protect.tasks import BARS, outlooks
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.widgets.explain import BeliefCurve
 from workbench.signals.cancel import CancelToken
 
 
@@ -171,6 +172,7 @@ def test_a_wide_page_to_decide_says_what_epsilon_means_and_which_columns_leave(p
     said, columns = people.findChild(QLabel, "ways_meaning"), people.findChild(QWidget, "ways_columns")
     qtbot.waitUntil(columns.isVisible)
     assert beside(people, "decide_table", "ways_columns")
+    assert people.page.findChild(BeliefCurve).height() >= 220, "it can be read"
     before = said.text()
     people.page.entry.field.selectAll()
     qtbot.keyClicks(people.page.entry.field, "0.5")

@@ -18,6 +18,7 @@ from workbench.data.schema import Attribute
 from workbench.deep.networks import NETWORKS
 from workbench.learners import LEARNERS
 from workbench.learners.logistic_regression import estimator as settings
+from workbench.learners.logistic_regression.descent import Axes, Descent
 from workbench.learners.logistic_regression.estimator import (
     SEARCH,
     SUMS,
@@ -131,6 +132,20 @@ def test_with_a_delta_and_many_more_rows_it_sees_what_two_columns_say_together(t
         LogisticRegressionModel.from_plain({**kept, "format": 2})
     few = tables("breast cancer")
     assert not fitted(few, 3.0, delta=1e-6).model_.setting.descent.bends
+    assert Descent(50_000, 40, 2, 1e9, 40).bends
+    for rows, columns, classes in ((60_000, 62, 100), (600_000, 54, 7)):  # hours, and a file that nobody could open
+        assert not Descent(rows, columns, classes, 1e9, columns).bends
+
+
+def test_without_products_scores_are_those_of_one_weight_for_each_column_to_the_last_bit() -> None:
+    generator = np.random.default_rng(4)
+    turn, centre = generator.normal(0, 2, (5, 5)), generator.uniform(-1, 1, 5)
+    places = generator.uniform(-1, 1, (200, 5))
+    weights = generator.normal(0, 2, (6, 3))
+    for axes, slopes in ((Axes(centre, turn), turn @ weights[1:]), (Axes(centre, None), weights[1:] / 0.2)):
+        found = axes.heights(places, weights)
+        np.testing.assert_array_equal(found, heights(places, np.vstack([weights[0] - centre @ slopes, slopes])))
+        np.testing.assert_allclose(found, heights(axes.seen(axes.rows(places)), weights), atol=1e-9)
 
 
 def test_a_descent_on_very_many_columns_takes_no_square_of_their_number() -> None:

@@ -280,7 +280,7 @@ class Messages(QObject):
     def __init__(self, session: Session, jobs: JobCenter, banner: Banner, status: QStatusBar) -> None:
         super().__init__(status)
         self.banner, self._status = banner, status
-        self._shown = ""
+        self._shown = self._warned = ""  # the newest message, and the newest error or warning
         self._edit: int | None = None  # the step that was just made, until the event in which it was made is over
         self._about: int | None = None  # the step that the newest message is about
         self._of_step = False  # whether it says that a step was undone or done again
@@ -301,7 +301,7 @@ class Messages(QObject):
         self._show(text)
         self._about = self._edit
         if level != "info":
-            self._failed = ""
+            self._failed, self._warned = "", self._shown
             self.banner.show_text(level, text)
         elif self._edit is not None:  # what went wrong before was put right, or left, by a step that went well
             self.banner.hide()
@@ -324,6 +324,8 @@ class Messages(QObject):
         elif isinstance(handle.end, Finished) and handle.kind == self._failed:
             self._failed = ""
             self.banner.hide()
+            if self._status.currentMessage() == self._warned:
+                self._status.clearMessage()
 
     def stop(self) -> None:
         """Follow the edits no longer: the status bar goes before the session, which forgets its edits last."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil
 
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QWheelEvent
@@ -46,6 +47,11 @@ class ChoiceBox(QComboBox):
         """Be no wider than so many letters where there is little room: the longest entry would widen the window."""
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(letters)
+
+    def ask_for_its_words(self) -> None:
+        """Ask for the room of the words that are chosen now, at any size of text."""
+        metrics = self.fontMetrics()
+        self.give_way(ceil(metrics.horizontalAdvance(self.currentText()) / metrics.horizontalAdvance("X")))
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """Leave the wheel to the page, unless the person is choosing here."""

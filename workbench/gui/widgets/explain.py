@@ -70,12 +70,12 @@ class BeliefCurve(Chart):
 class Meaning(QWidget):
     """An ε in words, in figures and as a curve."""
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: Session, name: str, usual: QSize = BeliefCurve.usual) -> None:
         super().__init__()
         self._session = session
         self.text = label("", wrap=True, name=name)
         self._facts = Facts()
-        self._curve = BeliefCurve(session)
+        self._curve = BeliefCurve(session, usual=usual)
         self.setLayout(stack(self.text, self._facts, self._curve, spacing=4))
 
     def explain(self, asked: Asked) -> None:

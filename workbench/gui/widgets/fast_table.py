@@ -238,6 +238,7 @@ class RowsTable(TableView):
 
     def fit_columns(self) -> None:
         self._fitted = scaled(WIDEST)
+        self.stack_headings(stacked=bool(self._shown.figures))  # long names of what was computed, above short figures
         for column in range(min(self._shown.columnCount(), LOOKED_AT)):
             self.setColumnWidth(column, self.fitting(column))
 

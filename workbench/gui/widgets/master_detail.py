@@ -149,10 +149,11 @@ class MasterDetail(QWidget):
             self._split.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
             self._detail.arrange(beside=beside)
             self._place()
-            QTimer.singleShot(0, self, self._share)  # once the card's lines have their new width
-        self._share()
+            QTimer.singleShot(0, self, self.share)  # once the card's lines have their new width
+        self.share()
 
-    def _share(self) -> None:
+    def share(self) -> None:
+        """Share the room out as usual, unless a person has moved the border."""
         if not self._moved:
             self._split.setSizes(self._usual())
 

@@ -108,9 +108,9 @@ class Form(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(BETWEEN)
         grid.setVerticalSpacing(4)
+        self._across, self._most_across, self._shown = 0, across, tuple(self._specs)
         for key in self._specs:
             self._add(key)
-        self._across, self._most_across, self._shown = 0, across, tuple(self._specs)
         self._lay_out(across)
         self._check()
 
@@ -315,7 +315,10 @@ class Form(QWidget):
     def _beside(self, name: str, key: str, spec: Field) -> QWidget:
         """Return what is behind a field: its unit, or of a path what chooses one."""
         if not _is_file(spec):
-            return label(tr_sentence(spec.unit), "muted", wrap=True)
+            unit = label(tr_sentence(spec.unit), "muted", wrap=True)
+            if self._most_across > 1:  # it belongs to the field before it, not to the words behind it
+                unit.setContentsMargins(0, 0, BETWEEN, 0)
+            return unit
         words = self.title_of(key)
         chooser = button(
             "…",

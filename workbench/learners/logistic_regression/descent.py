@@ -43,8 +43,9 @@ _CAUTIOUS, _BOLD = (0.3, 0.0), (0.5, 0.5)
 """Without and with moments: the limit of a gradient, in norms of (1, x) where every column is one spread away; and the
 part of a step that is made once more in the next."""
 _AT_A_TIME = 1 << 20  # numbers
-_PRODUCTS_FROM, _ROWS_EACH, _MOST_PRODUCTS = 10.0, 30, 2_000
-"""n·√(2ρ) and n for each product of two free columns from which they are used, and how many at most."""
+_PRODUCTS_FROM, _ROWS_EACH, _MOST_NUMBERS = 10.0, 30, 200_000_000
+"""n·√(2ρ) and n for each product of two free columns from which they are used; and how many numbers a round then makes
+of all rows and classes at most: 24 rounds of that many take a minute or two."""
 _REACH, _PRODUCTS_LIMIT = 2.0, 0.08
 """Spreads at which columns are cut off before they are multiplied; and the limit of a gradient with products."""
 
@@ -79,6 +80,9 @@ class Axes:
 
     def heights(self, places: Doubles, weights: Doubles) -> Doubles:
         """Return the scores of rows (n, m) by weights (s, k), a block of rows at a time; each row by itself."""
+        if not self.bends:  # the scores are linear in the columns: none of these need be turned
+            slopes = weights[1:] / _USUAL_SPREAD if self.turn is None else self.turn @ weights[1:]
+            return heights(places, np.vstack([weights[0] - self.centre @ slopes, slopes]))
         block = max(1, _AT_A_TIME // len(weights))
         parts = (places[first : first + block] for first in range(0, max(len(places), 1), block))
         return np.concatenate([heights(self.seen(self.rows(part)), weights) for part in parts])
@@ -117,7 +121,8 @@ class Descent:
         """Whether rounds see products of two columns."""
         count = product_count(self.free)
         enough = self.known >= _PRODUCTS_FROM * count > 0 and self.rows >= _ROWS_EACH * count
-        return self.turns and enough and product_count(self.width) <= _MOST_PRODUCTS
+        few = self.rows * self.classes * product_count(self.width) <= _MOST_NUMBERS
+        return self.turns and enough and few
 
     @property
     def seen(self) -> int:

@@ -260,8 +260,13 @@ GUESS, WITH, STRANGERS = tr_later("a guess"), tr_later("the attack"), tr_later("
 FILL = 0.55
 
 
-HIGHEST = 440
-"""Pixels of the chart: a higher bar says no more."""
+HIGHEST, INVITED = 440, 150
+"""Pixels of the chart: a higher bar says no more; of the card while it only says what an attack is compared with."""
+
+
+def allowed_words(share: float) -> str:
+    """Return what ε allows as the sentence above has it: 100 % is said of certainty alone."""
+    return percent(min(share, 0.999) if share < 1 else share)
 
 
 def _drawing(outcome: Outcome) -> Drawing:
@@ -280,7 +285,7 @@ def _drawing(outcome: Outcome) -> Drawing:
     key = []
     if outcome.allowed is not None:
         marks.append(mark.line([(0, outcome.allowed), (len(bars), outcome.allowed)], "text", dash="dashed"))
-        key = [Key(tr("allowed by ε: {share}", share=percent(outcome.allowed)), "text", "line")]
+        key = [Key(tr("allowed by ε: {share}", share=allowed_words(outcome.allowed)), "text", "line")]
     said = [tr("{what}: {share}", what=words, share=percent(rate.value)) for words, rate, _ in bars]
     return Drawing(
         marks,
@@ -502,6 +507,8 @@ class AttackPage(RunPage):
         self._badge.setVisible(done is not None and done.outcome.private)
         for part in (self.chart, self.outcomes):
             part.setVisible(bool(self._done))
+        self._result.usual_height = 0 if self._done else INVITED
+        self._parts.share()
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
         say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))
@@ -521,7 +528,7 @@ def _cells(done: Attacked) -> tuple[Cell, ...]:
         Cell(words, exact=f"{risk.value!r}", key=risk.value),
         Cell("–", "muted", tip=tr_sentence(outcome.why_not))
         if allowed is None
-        else Cell(percent(allowed), exact=f"{allowed!r}", key=allowed),
+        else Cell(allowed_words(allowed), exact=f"{allowed!r}", key=allowed),
     )
 
 

@@ -264,7 +264,7 @@ class HierarchyEditor(QWidget):
             self._form.set_value(levels.way)
         titles = [tr("value"), *(tr("level {number}", number=n) for n in range(1, levels.hierarchy.height + 1))]
         rows = list(zip(*(level[:MOST_VALUES] for level in levels.hierarchy.levels), strict=True))
-        self.levels.show_rows(titles, rows)
+        self.levels.show_rows(titles, rows, titles[:1] if name in self._session.plan.numeric else ())
 
     def refuse(self, text: str) -> None:
         """Say why the hierarchy cannot be made so; nothing where it can."""

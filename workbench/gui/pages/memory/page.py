@@ -306,9 +306,12 @@ class StudyCard(Card):
         self._both.setStretch(1, taken)
         # Alone the table has all of its figures in sight: where letters are large, below what is compared.
         self.table.most_asked = room // 2 if wide else self.most - 2 * PAD
+        shown = {}
         for key, segment in self._segments.items():
             segment.setVisible(not wide)
-            self._views[key].setVisible(wide or segment.isChecked())
+            shown[self._views[key]] = wide or segment.isChecked()
+        for view in sorted(shown, key=shown.__getitem__):  # first what goes: both make the card wide, without end
+            view.setVisible(shown[view])
         self.lines.setVisible(not self.plot.isHidden())
         self._filter.setVisible(not self.table.isHidden())
 

@@ -169,9 +169,9 @@ class AccountName(QWidget):
             name_account(self._session, self._jobs, opened, name)
 
 
-FIGURE_MEANS = tr_later("The most that anyone can learn about one row, compared with a table in which it is")
+FIGURE_MEANS = tr_later("The most that anyone can learn about one row, compared with a table in which it is…")
 PERSON_MEANS = tr_later(
-    "The most that anyone can learn about one person, compared with a table in which their rows are"
+    "The most that anyone can learn about one person, compared with a table in which their rows are…"
 )
 """Shown below the ε and ended by each of the two lines that follow: … blanked, … replaced."""
 

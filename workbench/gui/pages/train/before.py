@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import NEEDS_TORCH, QUIET, SHOWN, cost, steps
@@ -90,8 +90,9 @@ class BeforeCard(Card):
         self._quiet.toggled.connect(self.changed)
         self._quiet_line = panel(row(self._quiet, (self._quiet_words, 1), spacing=12))
         self._say_quiet()
-        stated = (title, panel(line), self._problem, self._missing, self.raise_cap)
-        self.body.add(*stated, self._quiet_line, test, self._place)
+        self.body.add(title, panel(line), self._problem, self._missing)
+        self.body.addWidget(self.raise_cap, 0, Qt.AlignmentFlag.AlignLeft)  # no wider than its words on a wide page
+        self.body.add(self._quiet_line, test, self._place)
         self.set_problem("")
 
     @property

@@ -373,6 +373,7 @@ class TrainPage(RunPage):
         if found is not None:
             self.session.show_cost_of_model((found.epsilon, found.delta) if beyond else None)
         asked = not missing and self.forms.value() is not None
+        self.before.setHidden(self.session.open_data is None)
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.expected.show_state(
             network=network, ready=found is not None and not no_torch and not self.running, running=self.running

@@ -16,7 +16,7 @@ from workbench.gui.pages.run_page import why_advised
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import capital, shown_list, tr, tr_later, tr_sentence, typed_list
-from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, say
+from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, row, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import STAR
 from workbench.gui.widgets.parameter_form import given_in, put_in
@@ -70,8 +70,8 @@ MORE_TIP = tr_later("Train other models on the same rows as well, and draw all o
 MOST_MODELS = 3
 """Models in one picture: the lines of more would look alike."""
 
-LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 6, "curve_metric": 9}, 320
-"""Letters that a list of models or mechanisms has room for at least; its width at most."""
+LEAST_LETTERS, WIDEST_LIST = {"regime_mechanism": 6, "curve_metric": 7}, 320
+"""Letters that a list of mechanisms or metrics has room for at least; the width of a list at most."""
 
 
 class CurveSetup(Card):
@@ -177,9 +177,9 @@ class CurveSetup(Card):
         none, sanitized, corrected, synthetic, private = self._regimes.values()
         # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
         for combo in (self.model, self.mechanism, self.measure):
-            combo.give_way(LEAST_LETTERS[combo.objectName()])
+            combo.give_way(LEAST_LETTERS.get(combo.objectName(), 0))  # that of models asks for its words
             hold_most(combo, WIDEST_LIST)
-        upper = (self.model, 100), self.more, None, self.measure, 8, self.bands, self.baselines
+        upper = (self.model, 100), self.more, None, self.measure, panel(row(self.bands, self.baselines))
         ways = none, 8, sanitized, (self.mechanism, 100), 8, corrected, 8, synthetic, 8, private, None
         epsilons, repeats, blocks = (label(text, "muted") for text in ("ε", tr("repeats"), tr("blocks")))
         for title, field in ((epsilons, self.epsilons), (repeats, self.repeats), (blocks, self.blocks)):
@@ -260,6 +260,7 @@ class CurveSetup(Card):
     def _follow_model(self, *_: object) -> None:
         """Offer the metrics of the model's task, and the ways of training that it has."""
         chosen = learners.learner(self.model.currentData())
+        self.model.ask_for_its_words()
         metrics = measured(chosen.task).metrics
         self.measure.offer([(tr_sentence(m.title), m.name) for m in metrics], self.measure.currentData())
         self.epsilons.setToolTip(tr(OF_EACH) if chosen.each_prediction else tr(OF_A_ROW))

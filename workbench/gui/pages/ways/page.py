@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
@@ -135,7 +136,8 @@ class WaysPage(PageFrame):
 
     def _make_wide_pane(self) -> QWidget:
         """Return what a wide page has room for beside the questions: what ε means, and which columns leave."""
-        self._meaning, self._columns = Meaning(self.session, "ways_meaning"), ColumnsCard(self.session, "ways_columns")
+        self._meaning = Meaning(self.session, "ways_meaning", QSize(360, 220))  # what a chart takes to be read
+        self._columns = ColumnsCard(self.session, "ways_columns")
         meaning = Card(label(tr("WHAT THIS ε MEANS"), "caption"), self._meaning, pad=12)
         self._wide_pane = panel(stack(meaning, (self._columns, 1), spacing=12))
         return self._wide_pane

@@ -79,7 +79,7 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
 
 
 FEW_REPEATS = "10"
-LEAST_LETTERS, WIDEST_LIST = 13, 300  # letters that the list of models has room for at least; its width at most
+WIDEST_LIST = 300  # pixels of the list of models
 
 INVITATION = tr_later(
     "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
@@ -97,7 +97,6 @@ class WhyPage(RunPage):
         self._studied: object = None
         self._typed = False
         self.model = named(ChoiceBox(), "why_model", tr("Model"), tr("The private model whose cost is explained"))
-        self.model.give_way(LEAST_LETTERS)
         self.model.offer((tr_sentence(entry.title), entry.name) for entry in learners.LEARNERS)
         self.epsilon = named(QLineEdit(), "why_epsilon", tr("ε of the model"), tr("Privacy loss of the model"))
         hold(self.epsilon, 96)
@@ -166,6 +165,7 @@ class WhyPage(RunPage):
         self.follow(handle)
 
     def refresh(self) -> None:
+        self.model.ask_for_its_words()
         missing = what_is_missing(self.session)
         plan = None if missing else self.value()
         if missing:
