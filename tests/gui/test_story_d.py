@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from mishaps import retype, statuses  # noqa: E402
 
-from workbench.gui.widgets.formatting import at_most, exactly  # noqa: E402
+from workbench.gui.widgets.formatting import at_most, entered, exactly  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
 from workbench.release.certificate import read_card  # noqa: E402
@@ -84,11 +84,12 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, answ
     account = network.session.account
     assert account.reserved == 0
     assert account.spent <= 3
-    assert f"Charged ε = {at_most(account.spent)}{exactly(account.spent)};" in said(network, "train_outcome")
     assert "all epochs" in said(network, "train_outcome")
     with Ledger.open() as book:
         (release,) = book.releases(account.dataset)
     assert release.epsilon == account.spent
+    paid = f"ε = {at_most(account.spent)}{exactly(account.spent)}, δ = {entered(release.delta)}"
+    assert f"Charged {paid};" in said(network, "train_outcome")
     facts = read_card(tmp_path / "net")["training"]
     assert facts["noise_multiplier"] == pytest.approx(stated_sigma, rel=1e-3)
     event = PoissonGaussian(facts["sample_rate"], facts["noise_multiplier"], facts["steps"])

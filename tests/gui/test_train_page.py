@@ -7,6 +7,7 @@ import sys
 import weakref
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mishaps import needs_torch, retype, text_of
@@ -88,6 +89,14 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))
     forecast(window, qtbot)
     assert window.page.primary.text() == "Start"
+
+
+@pytest.mark.parametrize(("delta", "told"), [("0", "ε = 1;"), ("0.00001", "ε = 1, δ = 1e-5;")])
+def test_what_was_charged_is_said_with_its_delta(delta, told):
+    from workbench.gui.pages.train.messages import finished
+
+    paid = {"epsilon_charged": Decimal(1), "delta_charged": Decimal(delta), "epsilon_remaining": Decimal(2), "uses": ""}
+    assert finished(SimpleNamespace(output="net", **paid)) == f"Released to net. Charged {told} 2 remain under the cap."
 
 
 def test_without_a_table_the_button_leads_to_the_data(window, press):

@@ -114,11 +114,12 @@ def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
+    delta = f", δ = {entered(model.delta_charged)}" if model.delta_charged else ""
     stated = [
         tr(
             "Released to {output}. Charged ε = {cost}; {left} remain under the cap.",
             output=model.output,
-            cost=f"{at_most(model.epsilon_charged)}{exactly(model.epsilon_charged)}",
+            cost=f"{at_most(model.epsilon_charged)}{exactly(model.epsilon_charged)}{delta}",
             left=at_least(model.epsilon_remaining),
         )
     ]
