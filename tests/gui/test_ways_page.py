@@ -122,6 +122,18 @@ def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(han
     assert hands.window.session.questions.asked.wishes == ()
 
 
+def test_another_way_that_answers_is_offered_at_no_less_epsilon(hands):
+    hands.type_into("ways_epsilon_field", "20")
+    hands.choose_way("Statistics")
+    hands.idle()
+    assert cell(hands, MODEL, "Synthetic").endswith("✓")
+    assert hands.text("ways_least").endswith(" for synthetic rows.")
+    assert hands.text("ways_take_least") == "Use synthetic rows"
+    hands.finish("ways_take_least")
+    assert hands.window.session.way == "synthetic"
+    assert hands.window.session.plan.epsilon == 20
+
+
 def test_what_all_wishes_need_together_is_shown_with_its_split(hands):
     hands.choose_way("Statistics")
     assert not hands.sees("ways_solved")

@@ -375,8 +375,12 @@ class WaysPage(PageFrame):
         else:
             least = {"epsilon": entered(epsilon), "way": inside(way)}
             self._found.setText(tr("{question}: at least ε = {epsilon} for {way}.", question=what, **least))
-            both = tr("Use ε = {epsilon} and {way}", **least)
-            reword(self._take, tr("Use ε = {epsilon}", **least) if way == self.session.way else both)
+            if way == self.session.way:
+                reword(self._take, tr("Use ε = {epsilon}", **least))
+            elif epsilon <= self.session.plan.epsilon:  # less would answer this alone
+                reword(self._take, tr("Use {way}", **least))
+            else:
+                reword(self._take, tr("Use ε = {epsilon} and {way}", **least))
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
         self._take.setVisible(epsilon is not None and not taken)
 
@@ -399,8 +403,9 @@ class WaysPage(PageFrame):
     def _take_least(self) -> None:
         _, way, epsilon = self._least or (None, "", None)
         if epsilon is not None:
+            other, now = way != self.session.way, self.session.plan.epsilon
             self.session.choose_way(way)
-            self.session.set_epsilon(epsilon)
+            self.session.set_epsilon(max(epsilon, now) if other else epsilon)
 
     def _drop(self, at: int) -> None:
         columns = self._model.questions[at].columns
