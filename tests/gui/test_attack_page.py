@@ -87,7 +87,7 @@ def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     assert people.session.account.seen
 
 
-@pytest.mark.parametrize("share", [0.615, 0.9997, 1.0])
+@pytest.mark.parametrize("share", [0.615, 0.9997, 0.999994, 1.0])
 def test_what_is_allowed_is_the_figure_of_the_sentence(share):
     assert float(allowed_words(share).split()[0]) == float(percent(share).split()[0])
 

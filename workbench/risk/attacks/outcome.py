@@ -206,4 +206,5 @@ def percent(share: float) -> str:
     """Return a share as a person reads it: not rounded up to 1, and with two digits where it is small."""
     if 0 < share < 0.01:
         return f"{100 * share:.2g} %"
-    return f"{min(100 * share, 99.9 if share < 1 else 100.0):.1f} %"
+    digits = next((some for some in range(1, 12) if share >= 1 or round(100 * share, some) < 100), 1)
+    return f"{100 * share:.{digits}f} %"

@@ -266,7 +266,8 @@ HIGHEST, INVITED = 440, 150
 
 def allowed_words(share: float) -> str:
     """Return what ε allows as the sentence above has it: 100 % is said of certainty alone."""
-    return percent(min(share, 0.999) if share < 1 else share)
+    enough = (digits for digits in range(3, 15) if share >= 1 or float(f"{100 * share:.{digits}g}") < 100)
+    return percent(share, next(enough, 3))
 
 
 def _drawing(outcome: Outcome) -> Drawing:
