@@ -218,7 +218,7 @@ class _Model:
         return sum(value for value, _ in parts), [slope for _, slope in parts]
 
     def begun(self, begin: Sequence[Doubles]) -> list[Doubles]:
-        """Return the first potentials: ``begin``, and of each other table those where it is fitted alone."""
+        """Return the first potentials: ``begin``, and for every other table those that fit it by itself."""
         potentials, found, moved = [*begin], self.of(begin), set[int]()
         known = {column for term in self._terms[: len(begin)] for column in term.columns}
         for term in self._terms[len(begin) :]:

@@ -69,7 +69,7 @@ class Trace(Chart):
 
 
 class PhaseBars(Chart):
-    """One line for each phase: its name, a bar with a mark, and both figures; nothing while no training speaks.
+    """One line for each phase: its name, a bar with a mark, and both figures; empty while no training runs.
 
     Attributes:
         phases: what is drawn.

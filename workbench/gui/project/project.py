@@ -41,7 +41,7 @@ class Saved:
 
 
 class SourceMissingError(InputError):
-    """The table or the images of a project are not where it says.
+    """The table or image set that a project names is no longer at its path.
 
     Attributes:
         project: what the project's file says.

@@ -322,7 +322,7 @@ class Session(QObject):
 
     @property
     def open_table(self) -> OpenTable:
-        """The table that is open, for what is done only while there is one."""
+        """The open table; only for code that runs while a table is open."""
         assert self.opened is not None
         return self.opened
 

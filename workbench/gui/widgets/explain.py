@@ -104,7 +104,7 @@ class SidePanel(Card):
     """A panel in the column of gauges, which is scrolled to it, and back to the budget once it is closed."""
 
     def come(self) -> None:
-        """Show it, from its title on where it is too high."""
+        """Scroll it into sight; where it is too high for that, its title comes to the top."""
         self.show()
         area, column = area_around(self), self.parentWidget()
         if area is None or column is None:

@@ -198,7 +198,7 @@ def epsilon_drawing(title: str, curves: Iterable[RunCurve], at: float | None) ->
 
 
 def heat_drawing(title: str, found: HeatMap, sigma: float, batch: float) -> Drawing:
-    """Return ε over σ (upwards) and batch (to the right), the darker the larger, with the present ones framed."""
+    """Return a map of ε by σ (upwards) and batch (to the right): darker is larger, the present setting is framed."""
     values = [e for line in found.epsilons for e in line]
     words = tr("ε from {low} to {high}", low=at_most(min(values)), high=at_most(max(values)))
     logs = [[math.log(max(e, 1e-12)) for e in line] for line in found.epsilons]

@@ -33,7 +33,7 @@ class LedgerView:
     """Releases with an output that the ledger knows of: one that was stopped may stay charged for what it has shown."""
     accounts: tuple[Account, ...]
     counted: Mapping[str, int]
-    """How many releases of an account count, where any do."""
+    """How many releases count against each account that has any."""
     called: Mapping[str, str]
     """What a person calls an account: that name, or the file by which its table was first seen."""
     groups: Mapping[str, int]

@@ -237,7 +237,7 @@ def _asked(name: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class More(Parameters):
-    """The file of the population, and what else of :class:`RiskOptions` is neither ticked nor typed in the heading."""
+    """The population's file, and the other fields of :class:`RiskOptions` that the heading does not hold."""
 
     population: str | None = text(
         default=None,

@@ -383,7 +383,7 @@ class StatisticsPane(WayPane):
         return (first,) if second in (None, first) else (first, second)
 
     def follow_fields(self) -> None:
-        """Let the figures be of the groups that are chosen."""
+        """Ask for the figures by the chosen groups."""
         groups = self._groups()
         self._by[1].setEnabled(bool(groups))
         self._count.setEnabled(bool(groups))
