@@ -33,6 +33,7 @@ class Heartbeat(QObject):
     Attributes:
         late: (milliseconds beyond the beat, what was last done to the window) of every beat.
         busy: milliseconds that the GUI thread itself computed before each beat, whatever else runs.
+        queued: milliseconds that it was ready before each beat while other threads had the processors, as Linux counts.
         doing: what is being done to the window now.
     """
 
@@ -40,15 +41,17 @@ class Heartbeat(QObject):
         super().__init__()
         self.late: list[tuple[float, str]] = []
         self.busy: list[float] = []
+        self.queued: list[float] = []
         self.doing = ""
         self._spent = 0.0
+        self._waited = 0.0
         self._clock = QElapsedTimer()
         self._timer = QTimer(self, interval=BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._beat)
 
     def start(self) -> None:
         """Begin to listen."""
-        self._spent = time.thread_time()
+        self._spent, self._waited = time.thread_time(), waited_ms()
         self._clock.start()
         self._timer.start()
 
@@ -62,7 +65,18 @@ class Heartbeat(QObject):
         self.late.append((max(0.0, gap - BEAT_MS), self.doing))
         now = time.thread_time()
         self.busy.append(1e3 * (now - self._spent))
-        self._spent = now
+        waited = waited_ms()
+        self.queued.append(waited - self._waited)
+        self._spent, self._waited = now, waited
+
+
+def waited_ms() -> float:
+    """Return for how long this thread was ready and had no processor, in ms since it began; 0 where no one counts."""
+    try:
+        with open("/proc/thread-self/schedstat", "rb") as file:
+            return int(file.read().split()[1]) / 1e6
+    except FileNotFoundError:
+        return 0.0
 
 
 @contextlib.contextmanager

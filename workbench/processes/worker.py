@@ -24,11 +24,11 @@ ONE_THREAD = (
     "NUMEXPR_NUM_THREADS",
 )
 
-NICE = 5
+NICE = 10
 """Workers use every core, but yield to the window that a person waits for.
 
-Not more than 5: beside another busy program a process at 15 gets a thirtieth of a core, and a training that takes
-seconds seems to hang.
+At 5 the window was seen to wait 28 ms for a processor while one page was painted. Not more than 10: beside another busy
+program a process at 15 gets a thirtieth of a core, and a training that takes seconds seems to hang.
 """
 
 
