@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -54,11 +55,15 @@ def tables(shared_data: Path) -> Callable[[str], Table]:
     return made.__getitem__
 
 
-def fitted(data: Table, epsilon: float | None, repeat: int = 0, **more: object) -> LogisticRegression:
+def fitted(
+    data: Table, epsilon: float | None, repeat: int = 0, version: int | None = None, **more: object
+) -> LogisticRegression:
     noise = Exact() if epsilon is None else Study(np.random.default_rng([20240601, repeat]))
     parameters = LogisticRegressionParameters.from_plain({"epsilon": epsilon, **more})
     train, _ = data.split(repeat)
-    return LogisticRegression(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
+    made = LogisticRegression(data.attributes, data.target, parameters, noise)
+    made.version = version
+    return made.fit(data.X[train], data.y[train])
 
 
 def accuracy(data: Table, epsilon: float | None, repeat: int, **more: object) -> float:
@@ -135,6 +140,23 @@ def test_with_a_delta_and_many_more_rows_it_sees_what_two_columns_say_together(t
     assert Descent(50_000, 40, 2, 1e9, 40).bends
     for rows, columns, classes in ((60_000, 62, 100), (600_000, 54, 7)):  # hours, and a file that nobody could open
         assert not Descent(rows, columns, classes, 1e9, columns).bends
+
+
+def test_columns_are_turned_back_and_files_of_format_3_mean_what_they_meant() -> None:
+    generator = np.random.default_rng(1)
+    X = generator.uniform(-1, 1, (2_000, 3)) @ [[1, 0.4, 0], [0, 0.5, 0.3], [0, 0, 0.5]] / 2
+    data = table(X, (X[:, 0] * X[:, 2] > 0).astype(int), {f"x{j}": (-1, 1) for j in range(3)})
+    wide = table(np.repeat(X, 10, axis=1), data.y, {f"x{j}": (-1, 1) for j in range(30)})
+    for version, limit in ((4, 0.2), (3, 0.3)):
+        turned, scaled = (fitted(of, 1.0, delta=1e-6, version=version).model_ for of in (data, wide))
+        # No axis hangs on the sign that a library gives to an eigenvector.
+        assert np.allclose(turned.axes_.turn, turned.axes_.turn.T) == (version == 4)
+        assert scaled.setting.limit("round 1") == pytest.approx(limit * math.sqrt(31))
+        for model, rows in ((turned, X), (scaled, wide.X)):
+            plain = model.to_plain()
+            assert plain["format"] == version
+            read = LogisticRegressionModel.from_plain(plain)
+            np.testing.assert_array_equal(read.predict_proba(rows), model.predict_proba(rows))
 
 
 def test_without_products_scores_are_those_of_one_weight_for_each_column_to_the_last_bit() -> None:

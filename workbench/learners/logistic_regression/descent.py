@@ -2,12 +2,12 @@
 
 1. The *means* of the columns, twice: of rows less the centre found so far, which is the middle of the bounds at first.
 2. The *moments* about them, the sums of products of the centred columns, where noise is small beside them: columns are
-   turned to their axes and scaled by their spread there (:mod:`workbench.learners.linear_regression.solve`). Elsewhere
-   all columns are scaled by one public number.
+   turned to their axes, scaled by their spread there (:mod:`workbench.learners.linear_regression.solve`), and turned
+   back. Elsewhere all columns are scaled by one public number.
 3. *Rounds*: each asks for the sum of the gradients of the logistic loss. The weights are the mean of the later rounds'
    (after Bassily, Smith & Thakurta 2014, "Private empirical risk minimization", with full batches). Where rows are
    many beside the products of two columns, rounds see these, too: what two columns say only together. They are products
-   of rotated columns, so that they hardly hang together either.
+   of columns that do not hang together, so that they hardly do either.
 
 Sensitivities are L2, in whole numbers: what a row adds is brought down to a public limit. The limit of a gradient is
 low, so that rows that are far off, and those with a wrong class, move the weights no more than others.
@@ -39,9 +39,9 @@ _MOMENTS_FROM, _MANY_FROM = 4.0, 10.0
 _USUAL_SPREAD = 0.2  # half-ranges
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the middle of its bounds, in half-ranges²
 _FEW, _MANY, _STEP, _RIDGE = 12, 24, 4.0, 1.0
-_CAUTIOUS, _BOLD = (0.3, 0.0), (0.5, 0.5)
+_CAUTIOUS, _BOLD, _FORMER_CAUTIOUS = (0.2, 0.0), (0.5, 0.5), (0.3, 0.0)
 """Without and with moments: the limit of a gradient, in norms of (1, x) where every column is one spread away; and the
-part of a step that is made once more in the next."""
+part of a step that is made once more in the next. The last is that of files of former formats."""
 _AT_A_TIME = 1 << 20  # numbers
 _PRODUCTS_FROM, _ROWS_EACH, _MOST_NUMBERS = 10.0, 30, 200_000_000
 """n·√(2ρ) and n for each product of two free columns from which they are used; and how many numbers a round then makes
@@ -58,7 +58,7 @@ class Axes:
         centre: means of the columns (m,).
         turn: the weights of the columns along each axis (m, m); ``None`` where they are only scaled, so that a table
             of very many columns needs no square of their number.
-        bends: whether rounds see products of two rotated columns, too.
+        bends: whether rounds see products of two turned columns, too.
     """
 
     centre: Doubles
@@ -99,6 +99,7 @@ class Descent:
         known: n·√(2ρ) of the whole.
         free: how many of the columns may vary freely: those of a name's values add up to 1. 0 where there are to be no
             products, as in files of former formats.
+        former: whether axes and limits are those of files before format 4.
     """
 
     rows: int
@@ -106,6 +107,7 @@ class Descent:
     classes: int
     known: float
     free: int = 0
+    former: bool = False
 
     @property
     def _clear(self) -> float:
@@ -143,11 +145,16 @@ class Descent:
         each = (1 - sum(before.values())) / self.rounds
         return {**before, **{f"round {i + 1}": each for i in range(self.rounds)}}
 
+    @property
+    def _pace(self) -> tuple[float, float]:
+        """The limit of a gradient without products, and what is made once more of a step."""
+        return _BOLD if self.turns else _FORMER_CAUTIOUS if self.former else _CAUTIOUS
+
     def limit(self, label: str) -> float:
         """Return the L2 norm that a row adds at most: of means in K, of moments in K², of a round in K."""
         limits = {MEANS[0]: _FAR * math.sqrt(self.width), MEANS[1]: _NEAR * math.sqrt(self.width)}
         limits[MOMENTS] = _MOMENTS_LIMIT * self.width
-        each = _PRODUCTS_LIMIT if self.bends else (_BOLD if self.turns else _CAUTIOUS)[0]
+        each = _PRODUCTS_LIMIT if self.bends else self._pace[0]
         return limits.get(label, each * math.sqrt(self.seen))
 
     def lengths(self) -> dict[str, int]:
@@ -171,9 +178,12 @@ class Descent:
         axes = Axes(centre, None)
         if self.turns:
             covariance = symmetric(ask(MOMENTS, centre) / n, self.width)
-            axes = Axes(centre, axes_of(*directions(covariance, deviation(MOMENTS) / n)), self.bends)
+            values, vectors = directions(covariance, deviation(MOMENTS) / n)
+            turn = axes_of(values, vectors)
+            # Turned back, each axis is near one column, and a product of two says what these columns say together.
+            axes = Axes(centre, turn if self.former else turn @ vectors.T, self.bends)
         at, total, moved = np.zeros((3, self.seen, self.classes))
-        late, pace = self.rounds // 2, (_BOLD if self.turns else _CAUTIOUS)[1]
+        late, pace = self.rounds // 2, self._pace[1]
         for number in range(self.rounds):
             gradient = ask(f"round {number + 1}", (axes, at)).reshape(self.classes, -1).T
             moved = pace * moved - _STEP / (n + _STEP * _RIDGE) * (gradient + _RIDGE * at)
