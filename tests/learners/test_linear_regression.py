@@ -120,6 +120,10 @@ def test_with_a_delta_products_of_columns_are_found():
     plain = fitted(data, 1.0, delta=1e-6).to_plain()
     former = LinearRegressionModel.setting_from_plain({**plain, "format": 3})
     assert (former.bends, fitted(data, 1.0, delta=1e-6).model_.setting.bends) == (0, 6)
+    for version in (4, 5):  # the axes of a file of format 4 hang on the signs of eigenvectors
+        model = LinearRegressionModel.from_plain({**plain, "format": version})
+        turned = model.line_.turn.axes
+        assert np.allclose(turned, turned.T) == (version == 5)
 
 
 def test_without_noise_a_collinear_table_has_a_line():

@@ -4,10 +4,10 @@
 
 * which columns to use, one round of report-noisy-max each (:mod:`workbench.learners.selection`), unless all are used;
 * the sums of products over these columns and the target;
-* with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums and scaled
-  by their spread there, and what the first line leaves of the target: columns that nearly hang together lie in the
-  noise of the first sums, and exceed that of the second. Where rows are many, products of two rotated columns are among
-  them: those whose noisy sum with what the first line leaves, asked for in between, is largest.
+* with a δ the same once more, with half of the rest, over the columns turned to the axes of the first sums, scaled by
+  their spread there and turned back, and what the first line leaves of the target: columns that nearly hang together
+  lie in the noise of the first sums, and exceed that of the second. Where rows are many, products of two such columns
+  are among them: those whose noisy sum with what the first line leaves, asked for in between, is largest.
 
 *Functional* asks for the coefficients of the loss over all columns (Zhang et al. 2012). The model is the columns and
 the noisy whole numbers; its coefficients follow from them (:mod:`workbench.learners.linear_regression.solve`).
@@ -303,8 +303,7 @@ class Setting(FitSetting[LinearRegressionParameters]):
     def found(self, answers: Answers, label: str) -> Turn:
         """Return the line of the sums of a query, and what is asked of the rows after it."""
         sums = gram(answers[label], self.parts(label), self.size, functional=False)
-        former = self.version < self.bends_since
-        return turn(sums, self.rows, self.deviation(label), self.parameters.ridge, former=former)
+        return turn(sums, self.rows, self.deviation(label), self.parameters.ridge, self.version)
 
     def picked(self, answers: Answers) -> list[int]:
         """Return which products are used: those with the largest sums."""
@@ -322,7 +321,7 @@ class LinearRegressionModel(Choosing[Setting]):
 
     name, task = "linear-regression", REGRESSION
     parameters_type, setting_type = LinearRegressionParameters, Setting
-    version = 4
+    version = 5
     line_: Line | Curve
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:

@@ -13,10 +13,10 @@ from workbench.privacy.central.sums import heights
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the centre of its bounds, in half-ranges²
 _FLAT = 1e-9
 _USUAL_SLOPE = 0.4  # half-ranges of the target for one of a column
-_MOST = 6.0
-_SPREAD, _REACH = 0.42, 0.4
-"""The deviation of rotated columns; and half-ranges of the target at which what a first line leaves is cut off."""
-_FORMER_SPREAD, _FORMER_REACH = 1 / 3, 0.5  # of files of format 3
+_MOST, _MOST_OF_LINES = 6.0, 9.0
+_SPREAD, _REACH = 0.5, 0.4
+"""The deviation of turned columns; and half-ranges of the target at which what a first line leaves is cut off."""
+_FORMER = {4: (0.42, _REACH), 3: (1 / 3, 0.5)}  # of files of former formats
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,14 @@ class Turn:
 
     Attributes:
         line: the first line.
-        axes: the weights of each new column (m, m): about 0, with a deviation of :data:`_SPREAD` as far as it is known.
+        axes: the weights of each new column (m, m): about 0, with a deviation of ``spread`` as far as it is known.
+        spread: that deviation.
         reach: half-ranges of the target at which what is still wrong is cut off.
     """
 
     line: Line
     axes: NDArray[np.float64]
+    spread: float
     reach: float
 
     def rows(
@@ -66,7 +68,7 @@ class Turn:
         """
         wrong = np.clip((goal - self.line.at(columns)) / self.reach, -1.0, 1.0)
         turned = self.turned(columns)
-        return np.column_stack([turned, crossed(turned, picked), wrong])
+        return np.column_stack([turned, crossed(turned, picked, self.spread), wrong])
 
     def turned(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the new columns of rows (n, m), within ±1."""
@@ -99,7 +101,9 @@ class Curve:
 
     def at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction for rows (n, m), within [−1, 1]; each row's by itself."""
-        bends = heights(crossed(self.turn.turned(columns), self.picked), np.append(0.0, self.slopes)[:, None])
+        bends = heights(
+            crossed(self.turn.turned(columns), self.picked, self.turn.spread), np.append(0.0, self.slopes)[:, None]
+        )
         return np.clip(self.line.beyond(columns) + bends[:, 0], -1.0, 1.0)
 
 
@@ -108,9 +112,9 @@ def product_count(columns: int) -> int:
     return columns * (columns + 1) // 2
 
 
-def crossed(turned: NDArray[np.float64], picked: Sequence[int]) -> NDArray[np.float64]:
-    """Return :func:`column_products` of rotated columns, within ±1."""
-    return np.clip(column_products(turned, picked, _SPREAD), -1.0, 1.0)
+def crossed(turned: NDArray[np.float64], picked: Sequence[int], spread: float) -> NDArray[np.float64]:
+    """Return :func:`column_products` of turned columns, within ±1."""
+    return np.clip(column_products(turned, picked, spread), -1.0, 1.0)
 
 
 def column_products(columns: NDArray[np.float64], picked: Sequence[int], spread: float) -> NDArray[np.float64]:
@@ -156,7 +160,7 @@ class Moments:
         return cls(centre, height, covariance, gram[1:-1, -1] / weight - centre * height, noise)
 
 
-def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float, *, former: bool = False) -> Turn:
+def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float, version: int) -> Turn:
     """Return the ridge regression whose penalty in each direction follows from the known noise, and its axes.
 
     With r as the deviation of the noise of a moment, noise alone has eigenvalues between −2·r·√m and 2·r·√m (Wigner).
@@ -172,15 +176,17 @@ def turn(gram: NDArray[np.float64], rows: int, deviation: float, strength: float
         rows: public n.
         deviation: of the noise of each sum.
         strength: factor of the penalty; 0 is without.
-        former: whether rows are turned as files of format 3 mean it.
+        version: of the format of the file, by whose rules rows are turned: back from format 5 on.
     """
     found = Moments.of(gram, rows, deviation)
     m, r = len(found.centre), found.noise
     values, vectors = directions(found.covariance, r)
     penalty = strength * r * r * (m + 1 / _USUAL_SLOPE**2) / values
     slopes = vectors @ ((vectors.T @ found.with_target) / (values + penalty))
-    spread, reach = (_FORMER_SPREAD, _FORMER_REACH) if former else (_SPREAD, _REACH)
-    return Turn(Line(found.centre, found.height, slopes), axes_of(values, vectors) * spread, reach)
+    spread, reach = _FORMER.get(max(version, 3), (_SPREAD, _REACH))
+    # Turned back, each new column is near one of the old, and a product of two says what these say together.
+    axes = axes_of(values, vectors, _MOST_OF_LINES) @ vectors.T if version > 4 else axes_of(values, vectors)
+    return Turn(Line(found.centre, found.height, slopes), axes * spread, spread, reach)
 
 
 def directions(covariance: NDArray[np.float64], noise: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -192,9 +198,9 @@ def directions(covariance: NDArray[np.float64], noise: float) -> tuple[NDArray[n
     return np.maximum(np.where(values > 2 * hidden, clear, hidden), _FLAT), vectors
 
 
-def axes_of(values: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights (m, m) of columns of deviation 1, those of next to none less stretched."""
-    return vectors * np.minimum(1 / np.sqrt(values), _MOST)
+def axes_of(values: NDArray[np.float64], vectors: NDArray[np.float64], most: float = _MOST) -> NDArray[np.float64]:
+    """Return the weights (m, m) of columns of deviation 1, stretched ``most`` times at most."""
+    return vectors * np.minimum(1 / np.sqrt(values), most)
 
 
 def former_line(gram: NDArray[np.float64], rows: int, deviation: float, strength: float) -> Line:
