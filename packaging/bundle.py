@@ -78,7 +78,7 @@ class Bundle:
 
     @property
     def work(self) -> Path:
-        """Where PyInstaller keeps what it can use again."""
+        """Where PyInstaller works."""
         return self.root / "build" / "bundle"
 
     @property
@@ -158,6 +158,7 @@ def frozen_by(bundle: Bundle, tools: Sequence[str]) -> list[str | Path]:
     """Return the words that call PyInstaller; ``tools`` are modules that are installed only to make bundles."""
     recipe = bundle.root / "packaging" / "pyinstaller"
     words: list[str | Path] = [bundle.environment.python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
+    words += ["--clean"]  # what was read before a file changed is not told from what was read after that
     words += ["--onedir", "--name", "workbench", "--icon", bundle.work / "icon.png"]
     words += ["--distpath", bundle.work, "--workpath", bundle.work / "work", "--specpath", bundle.work]
     words += ["--additional-hooks-dir", recipe]

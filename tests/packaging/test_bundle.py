@@ -118,6 +118,7 @@ def test_pyinstaller_is_told_everything(bundle):
     assert words[-1] == str(bundle.root / "packaging" / "pyinstaller" / "start.py")
     left_out = {words[k + 1] for k, word in enumerate(words) if word == "--exclude-module"}
     assert left_out == {*bundles.LEFT_OUT, "lark"}
+    assert "--clean" in words
     assert words[words.index("--additional-hooks-dir") + 1] == str(bundle.root / "packaging" / "pyinstaller")
 
 
