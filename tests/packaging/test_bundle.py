@@ -173,6 +173,7 @@ class TestAppImage:
         assert image.name.startswith("privacy-workbench-4.5.6-")
         assert image.is_file()
 
+    @pytest.mark.slow
     @OWN_RUNTIME
     @pytest.mark.parametrize("how", [{}, {"APPIMAGE_EXTRACT_AND_RUN": "1"}], ids=["mounted", "unpacked"])
     def test_without_its_tool_it_is_made_of_our_own_runtime_and_runs(self, bundle, how):
@@ -188,6 +189,7 @@ class TestAppImage:
         assert (done.returncode, said) == (3, "help a b\n")
         assert not Path(folder).exists(), "nothing is left behind"
 
+    @pytest.mark.slow
     @OWN_RUNTIME
     def test_a_signal_that_comes_while_it_is_unpacked_leaves_nothing_behind(self, bundle, tmp_path):
         program = bundle.folder / "workbench"
