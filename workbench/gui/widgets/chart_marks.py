@@ -26,7 +26,7 @@ _DASHES: dict[Dash, Qt.PenStyle] = {
     "dash-dotted": Qt.PenStyle.DashDotLine,
 }
 DASHES = tuple(_DASHES)
-"""For the lines of a chart, which are told apart by more than a colour."""
+"""For the lines of a chart, which differ by more than a colour."""
 _SIDES: dict[Side, Qt.AlignmentFlag] = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "centre": Qt.AlignmentFlag.AlignHCenter,
