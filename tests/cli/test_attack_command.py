@@ -102,6 +102,13 @@ def test_people_are_looked_up_by_what_is_known(run):
     assert found["reidentified_fraction"] == pytest.approx(alone / 300)
 
 
+def test_an_attack_that_fails_is_not_noted_as_shown(run):
+    words = "people.csv --original people.csv --control others.csv --known c --secret c --ledger l.sqlite"
+    run("attack", "inference", *words.split(), code=2)
+    with Ledger.open(Path("l.sqlite")) as book:
+        assert book.figures() == []
+
+
 def test_rows_that_no_certificate_shows_to_be_released_are_noted(run):
     pl.DataFrame({"a": [1], "x": ["?"]}).write_csv("one.csv")  # what is looked up is not of the table at all
     run("attack", "link", "people.csv", "--known", "one.csv", "--on", "a", "--ledger", "l.sqlite")

@@ -72,6 +72,8 @@ def test_what_is_written_is_what_the_release_takes(folder, run):
     told = run("statistics", "--forecast", "--rows", "20", *given, "--json").done["forecast"]
     widths = {one["statistic"]: one["half_width"] for one in told}
     assert widths["mean"] == found["errors"]["mean(age)"] <= 2
+    shown = run("solve", "t.csv", "--plan", "plan.toml", *WANT).shown
+    assert "share(city=Graz)  ± 5 %" in shown, "as it was asked"
     assert widths["histogram"] / 20 == found["errors"]["share(city=Graz)"] <= 0.05
 
     rows = run("solve", "t.csv", "--plan", "plan.toml", "--want", "mean(age)<=40", "--way", "rows", "-o", "rows.toml")

@@ -283,6 +283,10 @@ def test_what_cannot_be_fetched_is_one_sentence(tmp_path, monkeypatch):
         patch.setattr("fsspec.core.url_to_fs", _without_library)
         with pytest.raises(ParameterError, match=r"s3:// needs a library.*privacy-workbench\[remote\]"):
             read_table(source)
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "info", _nobody)
+        with pytest.raises(InputError, match=r"no credentials for the service were found \(s3://b/a\.csv.*environment"):
+            read_table(source)
     sizes = iter([{"size": 1}, {"size": 2}])
     monkeypatch.setattr(Bucket, "info", lambda self, path, **_: next(sizes))
     with pytest.raises(InputError, match="the file changed while it was fetched"):
@@ -291,6 +295,14 @@ def test_what_cannot_be_fetched_is_one_sentence(tmp_path, monkeypatch):
 
 def _no_room(ask: Any, size: int, source: str) -> None:
     ask(1 << 62, source)
+
+
+class NoCredentialsError(Exception):
+    """That of botocore, which s3fs passes on as it is."""
+
+
+def _nobody(*_: Any, **__: Any) -> Any:
+    raise NoCredentialsError("Unable to locate credentials")
 
 
 def _without_library(source: str) -> Any:

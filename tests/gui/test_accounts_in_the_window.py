@@ -104,7 +104,7 @@ def test_a_table_in_doubt_names_both_ways_out_and_each_decides_it(people, at_rel
         book.set_name(former, "clinic")
     read_account(people.session, people.jobs)
     idle(people)
-    assert ways.text().startswith("Enter “clinic” under “Account’s public name”")
+    assert ways.text().startswith("Enter “clinic” under “Account's public name”")
     qtbot.keyClicks(seen(people, QLineEdit, "release_account"), "clinic")
     qtbot.keyClick(seen(people, QLineEdit, "release_account"), Qt.Key.Key_Return)
     idle(people)

@@ -10,13 +10,14 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QTableView, QWidget
 
 from workbench.cli import main
 from workbench.data.samples.sample_tables import sample_table
-from workbench.gui.pages.attack.page import allowed_words
-from workbench.gui.widgets.basic import PRIVATE
+from workbench.gui.pages.attack.page import Attacked, allowed_words
+from workbench.gui.widgets.basic import PRIVATE, area_around
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import InputError
 from workbench.release.attacked import hold_out
 from workbench.risk import attacks
-from workbench.risk.attacks.outcome import percent
+from workbench.risk.attacks.bound import Guarantee
+from workbench.risk.attacks.outcome import Outcome, Rate, percent
 
 PLAN = """version = 1
 epsilon = 3
@@ -192,7 +193,7 @@ def test_what_is_aimed_at_is_the_target_of_every_attack_on_it(people, released):
 def test_a_short_form_is_not_scrolled(people, qtbot):
     choose(people, "inference")
     choose(people, "membership")
-    area = people.page.findChild(QWidget, "attack_setup")
+    area = area_around(people.page.findChild(QWidget, "attack_setup"))
     qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
 
 
@@ -201,9 +202,18 @@ def test_before_an_attack_its_form_has_the_room_that_no_outcome_needs(people, qt
     choose(people, "inference")
     people.theme.set_scale(150)
     people.resize(1280, 800)
-    area = people.page.findChild(QWidget, "attack_setup")
+    setup, found = (people.page.findChild(QWidget, name) for name in ("attack_setup", "attack_result"))
+    area = area_around(setup)
     try:
+        qtbot.waitUntil(lambda: setup.height() >= setup.minimumSizeHint().height() > 300)
         qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+        # With an outcome the page is scrolled to that, and no field is cut.
+        chance = Rate(0.5, 0.5, 0.5)
+        outcome = Outcome(attack="inference", main=chance, naive=chance, guarantee=Guarantee())
+        people.page._take(Attacked("Inference", "out.csv", outcome))
+        qtbot.waitUntil(lambda: area.verticalScrollBar().value() == area.verticalScrollBar().maximum() > 0)
+        assert setup.height() >= setup.minimumSizeHint().height()
+        qtbot.waitUntil(lambda: found.visibleRegion().boundingRect().bottom() == found.rect().bottom())
     finally:
         people.theme.set_scale(100)
 

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from hands import go_to
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QSlider, QToolTip, QVBoxLayout, QWidget
@@ -127,6 +128,17 @@ def test_target_and_cap_are_two_lines_and_the_cap_is_above(qapp):
     assert max(whole) < min(dashed)
     assert chart.limits == (("target ε", 1.0, True), ("cap leaves ε", 2.0, True))
     assert chart.accessibleName().endswith("at step 10, target ε 1, cap leaves ε 2")
+
+
+def test_the_line_of_the_cap_follows_a_cap_that_is_changed(window):
+    go_to(window, "train")
+    chart, session = window.page.going.epsilon, window.session
+    session.set_account(AccountView("d", cap=Decimal(2)))
+    chart.begin(10, 1.0, 2.0)
+    chart.add(0, 0.0)
+    session.set_account(AccountView("d", cap=Decimal(5), reserved=Decimal(1)))
+    assert chart.limits[1] == ("cap leaves ε", 5.0, False)
+    assert chart.accessibleName().endswith("cap leaves ε 5")
 
 
 def test_a_target_that_takes_all_that_is_left_is_one_line_that_says_so(qapp):

@@ -214,13 +214,15 @@ def test_the_words_of_a_release_stand_whole_at_1280(people, finish, qtbot):
         release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/home/people-released.csv"})
         book.charge(release_id)
         book.certify(release_id, "checksum", "request")
+        book.set_cap(dataset, Decimal(6))
+        book.charge(book.reserve(dataset, cost, work="fit logistic-regression", details={"output": "/home/model"}))
     finish(people, "tab_ledger")
-    for name in ("ledger_releases", "ledger_caps"):
+    for name, rows in (("ledger_releases", 2), ("ledger_caps", 1)):
         table = people.findChild(LinesTable, name)
-        assert table.lines.rowCount() == 1
-        for column in (at for at in range(table.lines.columnCount()) if not table.isColumnHidden(at)):
-            index = table.lines.index(0, column)
-            assert table.sizeHintForIndex(index).width() <= table.columnWidth(column), index.data()
+        assert table.lines.rowCount() == rows
+        shown = [at for at in range(table.lines.columnCount()) if not table.isColumnHidden(at)]
+        for index in (table.lines.index(row, column) for row in range(rows) for column in shown):
+            assert table.sizeHintForIndex(index).width() <= table.columnWidth(index.column()), index.data()
         assert table.horizontalHeader().length() <= table.viewport().width()
         qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)  # noqa: B023 - Qt lays it out a turn later
 

@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineE
 from workbench.gui.pages.data.attribute_table import KIND
 from workbench.gui.pages.protect.share_model import ACTION, MECHANISM
 from workbench.gui.project.open_table import open_table
+from workbench.gui.shell import jobs_panel
+from workbench.gui.shell.jobs_panel import reading_time
 from workbench.jobs import Job
 from workbench.params import InputError
 
@@ -111,6 +113,17 @@ def test_what_failed_is_no_longer_said_once_it_has_been_done(scores, idle):
     scores.jobs.start(Job("Attacking", lambda emit, cancel: None), key="attack")
     idle(scores)
     assert (banner(scores), status(scores)) == ("", "")
+
+
+def test_what_went_well_is_over_once_it_was_read_and_an_error_is_not(scores, qtbot, monkeypatch):
+    assert reading_time("Saved.") > 8000
+    monkeypatch.setattr(jobs_panel, "reading_time", lambda text: 60)
+    scores.session.notify("info", "The plan was saved.")
+    assert status(scores) == "The plan was saved."
+    qtbot.waitUntil(lambda: not status(scores))
+    scores.session.notify("error", "The ledger is locked.")
+    qtbot.wait(150)
+    assert status(scores) == banner(scores) == "The ledger is locked."
 
 
 @pytest.mark.parametrize("way", ["page", "close", "escape", "table"])

@@ -121,7 +121,10 @@ def test_rows_of_any_file_are_predicted_whatever_is_open(
 def test_a_file_that_is_dropped_on_the_page_is_predicted_for_and_not_opened(iris, press, idle, qtbot, model, tmp_path):
     path = tmp_path / "flowers.csv"
     path.write_text(FLOWERS, "utf-8")
-    assert iris.page.drop_words(str(path)) == "", "without a model it is opened"
+    drop_on(iris, path)
+    assert text_of(iris, "predict_rows").startswith("flowers.csv"), "without a model, too"
+    assert "Predict for flowers.csv: to open it" in iris.statusBar().currentMessage()
+    press(iris, "predict_rows_open")
     take(iris, qtbot, idle, model)
     told = []
     drop_on(iris, path, held=lambda: told.append(iris.findChild(QWidget, "drop_veil").accessibleName()))

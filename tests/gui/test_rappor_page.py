@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSlider, QWidget
 
-from workbench.gui.pages.rappor.live_plots import SCALES, Setting, plots
+from workbench.gui.pages.rappor.live_plots import SCALES, Setting, plot_drawing, plots, roc_drawing
 from workbench.gui.widgets.chart import Chart
 from workbench.privacy.rappor.parameters import cost
 from workbench.release.ledger.ledger import Ledger
@@ -160,6 +161,13 @@ def test_a_simulation_is_free_and_drawn(ready, finish, press, idle, qtbot) -> No
     with Ledger.open() as book:
         assert book.releases() == []
         assert book.figures() == []
+
+
+def test_the_lines_of_every_chart_differ_by_more_than_a_colour() -> None:
+    ends = np.array([0.0, 1.0])
+    setting = replace(Setting(f=0.5, p=0.5, q=0.75, h=2, k=64, m=4), each=2)
+    for drawing in (roc_drawing([(n, ends, ends) for n in (100, 10, 1)]), plot_drawing(plots(setting, "f")[0])):
+        assert [key.dash for key in drawing.key] == ["solid", "dashed", "dotted"]
 
 
 @pytest.mark.slow

@@ -21,7 +21,10 @@ from PySide6.QtWidgets import (
 from workbench.cli import main
 from workbench.deep.networks import network
 from workbench.gui.pages.released.page import QualityCard
+from workbench.gui.session.account_view import ReleasedStep
+from workbench.gui.session.draft import DraftPlan
 from workbench.gui.widgets import report_button
+from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.release.documents import risk_document
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
@@ -73,6 +76,18 @@ def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, 
     assert listed.statusBar().currentMessage().startswith("Cancelled: Verifying")
     finish(listed, "shown_release_verify")
     assert result.text().startswith("✓ File, certificate and ledger agree")
+
+
+def test_what_is_offered_of_a_model_is_one_line_at_1280(window, qtbot, tmp_path):
+    files = (("model", tmp_path), ("card", tmp_path / "card.json"))
+    step = ReleasedStep("1", tmp_path, DraftPlan(), Decimal(1), title="Naive Bayes", files=files, model=True)
+    card = ReleasedCard(step, window.jobs, "one", attack=lambda _folder: None)
+    qtbot.addWidget(card)
+    card.resize(744, 300)
+    card.show()
+    verify, attack = (card.findChild(QWidget, f"one_{name}") for name in ("verify", "attack"))
+    qtbot.waitUntil(lambda: attack.x() > verify.x())
+    assert attack.y() == verify.y()
 
 
 def test_what_is_offered_of_a_release_has_room_in_large_text(listed, finish, qtbot):

@@ -47,6 +47,10 @@ def plan(*columns: dict, **others: object) -> Plan:
         ({**AGE, "lowwer": 1}, "did you mean 'lower'"),
         ({**AGE, "action": "protec"}, "did you mean 'protect'"),
         ({"name": "D", "kind": "date", "lower": "1990-13-01", "upper": "2000-01-01"}, "is not a date"),
+        (
+            {"name": "D", "kind": "date", "lower": "2021-01-01", "upper": "1990-12-31"},
+            "the lower bound 2021-01-01 is not below the upper bound 1990-12-31",
+        ),
         ({"name": "R", "kind": "real", "lower": 0, "upper": 1e-320}, "too fine"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import columns_text, figure
+from workbench.cli.tables import columns_text, figure, margin
 from workbench.params.field import IntegerField
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import load_plan
@@ -105,9 +105,13 @@ def _text(result: Mapping[str, Any]) -> str:
 
 
 def _ways(stated: Mapping[str, Any]) -> list[str]:
-    header = ("what could be released", *stated["questions"])
+    asked = stated["questions"]
+    header = ("what could be released", *asked)
     rows = [
-        (way["name"], *("–" if half is None else f"± {figure(half)}" for half in way["half_lengths"]))
+        (
+            way["name"],
+            *("–" if half is None else margin(of, half) for of, half in zip(asked, way["half_lengths"], strict=True)),
+        )
         for way in stated["ways"]
     ]
     return [

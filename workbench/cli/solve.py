@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_data, add_join, add_output, columns_text, figure, read_data
+from workbench.cli.tables import add_data, add_join, add_output, columns_text, figure, margin, read_data
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.params import ParameterError, paid, write_toml
@@ -102,7 +102,7 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append(f"epsilon = {paid(result['epsilon'])}{of}, released as {_TITLES[result['way']]}:")
         split = [[key, figure(amount)] for key, amount in result["split"].items()]
         lines.append(columns_text(["for", result["unit"]], split, right=(1,)))
-        errors = [[key, f"± {figure(error)}"] for key, error in result["errors"].items()]
+        errors = [[key, margin(key, error)] for key, error in result["errors"].items()]
         lines += ["", columns_text(["figure", "95 % interval, expected"], errors)]
     else:
         lines.append(f"not possible by {_TITLES[result['way']]}")

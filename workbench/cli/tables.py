@@ -203,6 +203,12 @@ def figure(value: float) -> str:
     return f"{value:.4g}"
 
 
+def margin(of: str, half: float) -> str:
+    """Return half of an interval; that of a share, such as ``share(sex=f)``, in percent, as in a wish."""
+    share = of.removeprefix("the ").startswith("share")
+    return f"± {figure(100 * half)} %" if share else f"± {figure(half)}"
+
+
 class _Filled(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         """Return ``value``; ``figure`` is :func:`figure`, ``up4`` has four decimals, ``n row`` counts rows."""

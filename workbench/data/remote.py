@@ -154,7 +154,9 @@ def _said_plainly(source: str) -> Iterator[None]:
         raise ParameterError(what, source, how_to_install("fsspec")) from None
     except Exception as error:  # noqa: BLE001 - each service has its own
         # A server that does not answer is, for some of them, a file that is not found.
-        reason = "there is no such file, or the service does not answer"
+        reason, hint = "there is no such file, or the service does not answer", "check the address and your rights"
         if isinstance(error, PermissionError):
             reason = "the service does not let you read it"
-        raise InputError(f"the file cannot be fetched: {reason}", source, "check the address and your rights") from None
+        elif "Credential" in type(error).__name__:  # NoCredentialsError of botocore, DefaultCredentialsError of Google
+            reason, hint = "no credentials for the service were found", "put them into the environment or its own file"
+        raise InputError(f"the file cannot be fetched: {reason}", source, hint) from None

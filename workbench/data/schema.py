@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,13 @@ RELEASED = "released"
 """The origin of bounds or a domain that a release of values has published, at its own ε."""
 DECLARED, GUESS = "declared", "guess"
 """The origin of a column's facts: declared by a person, or guessed from the rows and not yet confirmed."""
+
+
+def written_bound(bound: float, kind: str | None) -> str:
+    """Return a bound as a person reads it: that of dates, a day number, as a date."""
+    if kind == "date" and 1 <= bound <= datetime.date.max.toordinal():
+        return datetime.date.fromordinal(int(bound)).isoformat()
+    return f"{bound:g}"
 
 
 class Declaration(Protocol):
@@ -84,8 +92,9 @@ class Attribute(Parameters):
         """Check the values one by one, then against each other."""
         super().__post_init__()
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
+            lower, upper = (written_bound(bound, self.kind) for bound in (self.lower, self.upper))
             raise ParameterError(
-                f"the lower bound {self.lower:g} is not below the upper bound {self.upper:g}",
+                f"the lower bound {lower} is not below the upper bound {upper}",
                 f"column {self.name}",
                 "swap or correct them",
                 code="bounds-crossed",

@@ -104,7 +104,7 @@ def attack(
     emit: Emit = ignore,
     cancel: CancelToken = NEVER,
 ) -> Outcome:
-    """Read what an attack needs, note in the ledger that it is shown, and run it.
+    """Read what an attack needs, run it, and note in the ledger that it is shown.
 
     ``given`` has paths, or tables in memory, by the names of the attack's own ``given``; ``options`` say how tables of
     people are read; ``note`` notes one in place of ``ledger``, which is the user's own where none is named.
@@ -135,13 +135,14 @@ def attack(
     if control is not None and original is not None and control.frame.equals(original.frame):
         what = "the control set is the original itself"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")
-    # Noted once everything is read: an attack that cannot begin shows nothing.
+    outcome = chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
+    # Noted before it is returned, and not before it is known: an attack that fails shows nothing.
     noted = note or (lambda name, table: note_study(table, STUDY, ledger, emit))
     if release is not None and not is_release(release):
         noted(RELEASE, release)
     for name, table in tables.items():
         noted(name, table)
-    return chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
+    return outcome
 
 
 def hold_out(table: Table, percent: int, kept: Path, held: Path, generator: np.random.Generator) -> None:

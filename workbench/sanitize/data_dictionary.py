@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from workbench.data.schema import GUESS, KINDS, OWN_VALUE, ROLES, Declaration
+from workbench.data.schema import GUESS, KINDS, OWN_VALUE, ROLES, Declaration, written_bound
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.amounts import counted
 from workbench.params.codec import read_text, read_toml, require_table
@@ -423,8 +423,9 @@ def changes(entry: Entry, present: Present, *, drop_guessed: bool = False) -> di
         out |= {"bounds_origin": "declared", **entry.facts}
     lower, upper = (out.get(fact, getattr(present, fact)) for fact in ("lower", "upper"))
     if entry.facts and lower is not None and upper is not None and not lower < upper:
+        lower, upper = (written_bound(bound, out.get("kind", present.kind)) for bound in (lower, upper))
         raise InputError(
-            f"row {entry.row} ({entry.name}): the lower bound {lower:g} is not below the upper bound {upper:g}",
+            f"row {entry.row} ({entry.name}): the lower bound {lower} is not below the upper bound {upper}",
             hint="declare both in the dictionary",
         )
     return out

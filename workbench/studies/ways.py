@@ -497,7 +497,7 @@ def figure_text(asked: str, half: float) -> str:
     """Return a half-length as a person reads it."""
     near = f"{100 * half if asked == 'share' else half:.3g}"
     near = f"{float(near):,.0f}" if "e+" in near else near  # 2180, which is 2.18e+03 with three digits
-    return f"± {near} points" if asked == "share" else f"± {near}"
+    return f"± {near} %" if asked == "share" else f"± {near}"
 
 
 def _shortfall(question: Question, answer: Answer) -> str:

@@ -50,9 +50,9 @@ class SourceMissingError(InputError):
 
     def __init__(self, project: Planned, digest: str) -> None:
         what = (
-            tr("the project’s table is not there any more")
+            tr("the project's table is not there any more")
             if project.declared is None
-            else tr("the project’s images are not there any more")
+            else tr("the project's images are not there any more")
         )
         super().__init__(what, project.source, tr("choose where to find it now"))
         self.project, self.digest = project, digest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from PySide6.QtCore import QObject, Signal
 
 from workbench.gui.session.error_text import without_place
-from workbench.gui.style.language import again, day, tr, tr_later
+from workbench.gui.style.language import again, tr, tr_later
 from workbench.params import ParameterError
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
 from workbench.sanitize.writing import PLAIN, Writing
@@ -436,13 +435,6 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
         # Nobody has confirmed its kind, and no release depends on it: it is not stated, so that it is asked for when
         # the column is protected after all.
         facts = {"name": draft.name, "action": "drop", "role": draft.role}
-    if draft.crossed and draft.kind == "date" and draft.action != "drop":
-        first, last = (datetime.date.fromordinal(int(bound)) for bound in (draft.lower or 0, draft.upper or 0))
-        return None, Problem(
-            draft.name,
-            "lower",
-            tr("the lower bound {first} is not below the upper bound {last}", first=day(first), last=day(last)),
-        )
     try:
         return Column(**facts), None
     except ParameterError as error:

@@ -70,13 +70,13 @@ _WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
     way.ADD_VALUE: lambda about: tr("add it to the list of values"),
     way.LIST_VALUES: lambda about: tr("list its values"),
     way.REPLACE_INVALID: lambda about: tr(_INVALID[about["of"]]),
-    way.STATE_ACCOUNT: lambda about: tr("enter “{name}” under “Account’s public name”", name=about["name"]),
+    way.STATE_ACCOUNT: lambda about: tr("enter “{name}” under “Account's public name”", name=about["name"]),
     way.NAME_ACCOUNT: lambda about: tr("press “Name the account…”"),
     way.CHARGE_ACCOUNT: lambda about: (
-        tr("enter “{name}” under “Account’s public name” to charge that account", name=about["name"])
+        tr("enter “{name}” under “Account's public name” to charge that account", name=about["name"])
         if about["name"]
         else tr(
-            "open that table and name its account, then enter the name here under “Account’s public name” to charge it"
+            "open that table and name its account, then enter the name here under “Account's public name” to charge it"
         )
     ),
     way.OTHER_TABLE: lambda about: tr("press “It is another table…” in Release, Settings"),

@@ -270,8 +270,13 @@ class Banner(QWidget):
         self._more.setVisible(shown != whole)
 
 
+def reading_time(text: str) -> int:
+    """Return how long a message is shown, in ms: time to notice it, and to read it at a slow 150 words a minute."""
+    return 8000 + 80 * len(text)
+
+
 class Messages(QObject):
-    """The newest message, and when it is over.
+    """The newest message, and when it is over: what went well is shown for its :func:`reading_time`.
 
     An error or a warning is removed with the page it was shown on, with the edit it is about when that is undone, and
     once the job that failed has been done, though for a file of another name.
@@ -298,7 +303,7 @@ class Messages(QObject):
     def notify(self, level: str, text: str) -> None:
         """Say ``text``; in the banner, too, where it is an error or a warning."""
         text = tr_sentence(text)
-        self._show(text)
+        self._show(text, stays=level != "info")
         self._about = self._edit
         if level != "info":
             self._failed, self._warned = "", self._shown
@@ -331,11 +336,11 @@ class Messages(QObject):
         """Follow the edits no longer: the status bar goes before the session, which forgets its edits last."""
         self._stopped = True
 
-    def _show(self, text: str) -> None:
+    def _show(self, text: str, *, stays: bool = False) -> None:
         stated = capital(text)
         self._shown = stated if not stated or stated.endswith((".", "…", "?", "!")) else f"{stated}."
         self._of_step = False
-        self._status.showMessage(self._shown)
+        self._status.showMessage(self._shown, 0 if stays else reading_time(self._shown))
 
     def _moved(self, index: int) -> None:
         if self._stopped:

@@ -311,7 +311,7 @@ class Menus:
             self._window.theme.set_scale(percent)
             self._window.session.theme_changed.emit()  # draws charts with letters of that size
         self._window.settings.save(TEXT_SIZE, self._window.theme.scale)
-        self._window.statusBar().showMessage(tr("Text size {scale} %.", scale=self._window.theme.scale))
+        self._window.messages.notify("info", tr("Text size {scale} %.", scale=self._window.theme.scale))
 
     def _tour(self) -> None:
         self._show_gauges()
@@ -340,7 +340,7 @@ class Menus:
             set_language(best(code))
             retranslate()
             self._window.session.theme_changed.emit()  # draws charts and cells anew
-        self._window.statusBar().showMessage(tr("The window is in English now."))
+        self._window.messages.notify("info", tr("The window is in English now."))
 
     def _show_gauges(self) -> None:
         self._window.gauges.show()

@@ -106,7 +106,8 @@ def into_sight(part: QWidget) -> None:
         if around is not None and part.isVisible():
             around.ensureWidgetVisible(part, 0, 0)
 
-    QTimer.singleShot(0, part, scroll)
+    for wait in (0, 100):  # what became higher is laid out only after the next painting
+        QTimer.singleShot(wait, part, scroll)
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "", hidden: bool = False) -> QLabel:

@@ -25,6 +25,8 @@ _DASHES: dict[Dash, Qt.PenStyle] = {
     "dotted": Qt.PenStyle.DotLine,
     "dash-dotted": Qt.PenStyle.DashDotLine,
 }
+DASHES = tuple(_DASHES)
+"""For the lines of a chart, which differ by more than a colour."""
 _SIDES: dict[Side, Qt.AlignmentFlag] = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "centre": Qt.AlignmentFlag.AlignHCenter,

@@ -88,7 +88,7 @@ class Distribution(Chart):
             marks.append(mark.levels(dict(enumerate(column.sanitised)), "sanitized"))
             key.append(Key(tr(self._drawn_word), "sanitized", "level"))
         if found is not None:
-            dashed = tr("recovered mean, 95 % (dashed: the original’s)")
+            dashed = tr("recovered mean, 95 % (dashed: the original's)")
             key.append(Key(tr("recovered, 95 %") if found.truth is None else dashed, "private"))
             if found.name == column.name:
                 marks += [_mean(*found.mean)] if found.mean is not None else []

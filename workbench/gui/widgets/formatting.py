@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import day, localised, tr, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import day, language, localised, tr, tr_n, tr_number, tr_sentence
 from workbench.params.amounts import DIGITS, limit_beside, rounded_down, rounded_up
 
 if TYPE_CHECKING:  # it loads numpy, which the first paint does not wait for
@@ -144,6 +144,17 @@ def moment(time: str) -> str:
     except ValueError:
         return time[:16].replace("T", " ")
     return f"{day(read.date())} {read:%H:%M}"
+
+
+def short_moment(time: str) -> str:
+    """Return day and minute; of another year the whole date."""
+    try:
+        then = datetime.datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    if then.year != datetime.datetime.now(datetime.UTC).year:
+        return day(then)
+    return f"{then.day} {then:%b %H:%M}" if language() == "en" else f"{day(then)[:5]} {then:%H:%M}"
 
 
 def day_of(time: str) -> str:

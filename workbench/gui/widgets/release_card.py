@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -112,8 +112,7 @@ class ReleasedCard(Card):
             self._say_what()
         for word, path in step.files:
             self._list_file(word, path)
-        self._offer_checks()
-        self._offer_ways(learn, estimate, open_it, attack)
+        self._offer(self._ways(learn, estimate, open_it, attack))
         self._result = label("", "muted", wrap=True, name=f"{self._begins}_result", hidden=True)
         self.body.addWidget(self._result)
 
@@ -163,7 +162,7 @@ class ReleasedCard(Card):
         words.setMinimumWidth(80)
         self._add_line(row(words, (shown, 1)))
 
-    def _offer_checks(self) -> None:
+    def _offer(self, ways: Sequence[QPushButton]) -> None:
         folder = self.step.folder
         self._kept = False
         recomputed = (
@@ -181,10 +180,10 @@ class ReleasedCard(Card):
         tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
         self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
         shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
-        foot = self._add_line(lines(self._verify, self._paper, self._bundle, shown, None))
+        foot = self._add_line(lines(self._verify, self._paper, self._bundle, shown, *ways, None))
         foot.setVisible(bool(self.step.files))
 
-    def _offer_ways(self, *ways: Callable[[Path], object] | None) -> None:
+    def _ways(self, *ways: Callable[[Path], object] | None) -> list[QPushButton]:
         rows = not self.step.model and self.step.central in ("", "synthetic", GENERALISED)
         noisy = rows and not self.step.central
         stated = (
@@ -208,13 +207,11 @@ class ReleasedCard(Card):
                 rows or self.step.model,
             ),
         )
-        offered = [
+        return [
             self._button(text, ends, tip, partial(way, self._output))
             for way, (text, ends, tip, fits) in zip(ways, stated, strict=True)
             if way is not None and fits and self.step.files
         ]
-        if offered:
-            self._add_line(lines(*offered, None))
 
     def _button(self, text: str, ends: str, tip: str, press: Callable[[], object]) -> QPushButton:
         return button(text, f"{self._begins}_{ends}", tip=tip, press=lambda: press())

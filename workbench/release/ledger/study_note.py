@@ -22,7 +22,7 @@ NOTED = "the ledger notes, at no cost, that private figures are shown: later cer
 def note_study(
     table: Table, study: str, ledger: Path | None = None, emit: Emit = ignore, *, account: str | None = None
 ) -> None:
-    """Note in the ledger that figures of ``table`` are going to be shown; call it before they are made.
+    """Note in the ledger that figures of ``table`` are going to be shown; call it before they are.
 
     A notice says so where they are the first of their kind (:data:`workbench.release.ledger.figures.STUDIES`). The
     account of that public name is made where there is none.

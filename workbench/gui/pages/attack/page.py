@@ -25,6 +25,7 @@ from workbench.gui.widgets.basic import (
     Elided,
     badge,
     button,
+    into_sight,
     label,
     lines,
     named,
@@ -39,7 +40,7 @@ from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import percent
-from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.master_detail import LEAST_WORDS, MasterDetail, Standing
 from workbench.gui.widgets.output_name import beside
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.path_field import PathField
@@ -49,6 +50,7 @@ from workbench.gui.widgets.table_view import LinesTable
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
 from workbench.release.certificate import is_model
+from workbench.render.fonts import scaled
 from workbench.risk import attacks
 from workbench.risk.attacks.base import Attack, Given
 from workbench.risk.attacks.outcome import NOT_COVERED, Outcome, Rate
@@ -350,7 +352,7 @@ class AttackPage(RunPage):
         self._about = label("", "muted", wrap=True, name="attack_about")
         self._fields = stack()  # of forms, one of which is in sight
         line = panel(row(label(tr("Attack")), self.attack, (self._about, 1)))
-        setup = Card(scrolled(stack(line, self._fields, None, spacing=8), "attack_setup"), pad=12)
+        setup = named(Card(stack(line, self._fields, None, spacing=8), pad=12), "attack_setup")
         self._badge = badge()
         self._said = label("", "heading", wrap=True, name="attack_said")
         self._words = label("", "muted", wrap=True, name="attack_words")
@@ -362,6 +364,7 @@ class AttackPage(RunPage):
         self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
         self._result = named(Standing(), "attack_result")
         words = scrolled(stack(self._said, self._words, None), "attack_words_area")
+        words.setMinimumHeight(scaled(LEAST_WORDS))
         self._result.body.add(
             panel(row(label(tr("WHAT IT FOUND"), "caption"), None, self._badge)),
             (panel(row((words, 1), (self.chart, 1), spacing=16)), 3),
@@ -499,6 +502,7 @@ class AttackPage(RunPage):
         self._list()
         self.outcomes.selectRow(0)
         self._show(0)
+        into_sight(self._result)
 
     def _list(self) -> None:
         self.outcomes.lines.show_lines([_cells(done) for done in self._done])

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtCore import QModelIndex, QSize, Signal
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.curve_actions import line_words
 from workbench.gui.session.session import RunRecord, Session
-from workbench.gui.style.language import again, capital, day, language, localised, tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets.formatting import at_most, count, entered, plain
+from workbench.gui.style.language import again, capital, localised, tr, tr_later, tr_number, tr_sentence
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.formatting import at_most, count, entered, plain, short_moment
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.release.model.released_models import ReleasedModel
@@ -304,6 +304,9 @@ class RunsTable(SettingsTable):
             private=self._private,
         )
 
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(200, self.horizontalHeader().sizeHint().height() + 4 * ROW)
+
     def _share_out(self) -> None:
         """Leave out what there is no room for: a table that is scrolled sideways hides what is compared."""
         if self._sharing:  # a column that comes or goes is followed by a resize
@@ -348,7 +351,7 @@ def cells(
     """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
     model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
     figures = _epsilon(line), _figure(line, metric, epsilon), _membership(line, attacked), _repeats(line)
-    time = Cell(_moment(line.time), tip=line.time, exact=line.time, key=line.time)
+    time = Cell(short_moment(line.time), tip=line.time, exact=line.time, key=line.time)
     return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
 
 
@@ -481,18 +484,6 @@ def _place(line: Line) -> Cell:
     )
     whole = f"{stated}: {folder}" if folder else stated
     return Cell(whole, look, tip, f"{stated} {release.output}".strip(), (stated, folder))
-
-
-def _moment(time: str) -> str:
-    """Return day and hour; of another year the whole date."""
-    try:
-        then = datetime.fromisoformat(time)
-    except ValueError:
-        return time
-    short = then.year == datetime.now(UTC).year
-    if not short:
-        return day(then)
-    return f"{then.day} {then:%b %H:%M}" if language() == "en" else f"{day(then)[:5]} {then:%H:%M}"
 
 
 def _short(value: float) -> str:

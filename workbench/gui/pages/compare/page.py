@@ -83,11 +83,18 @@ def hindrance(session: Session, line: Line) -> str:
 def attacked(
     line: Line, epsilon: float | None, opened: OpenTable, draft: DraftPlan, emit: Emit, cancel: CancelToken
 ) -> Repeated:
-    """Train a line again on halves of the rows and attack it; the ledger notes it first, unless these are made up."""
+    """Train a line again on halves of the rows and attack it; the ledger notes what is found, unless it is made up."""
     from workbench.release.ledger.study_note import note_study
 
+    found = _attacked(line, epsilon, opened, draft, emit, cancel)
     if not line.made_up:
         note_study(opened.table, "attack", emit=emit)
+    return found
+
+
+def _attacked(
+    line: Line, epsilon: float | None, opened: OpenTable, draft: DraftPlan, emit: Emit, cancel: CancelToken
+) -> Repeated:
     if line.release is not None:
         from workbench.release.attacked import guarantee_of
         from workbench.release.model.open_model import open_model

@@ -88,7 +88,7 @@ class ClassSheet(QWidget):
 
 WIDEST = 1500
 TAKEN = tr_later("⚠ The {taken} were taken from the files, which ε does not cover: the card of a network will say so.")
-PUBLIC = tr_later("A network’s card has what is shown here. The images and their labels are private.")
+PUBLIC = tr_later("A network's card has what is shown here. The images and their labels are private.")
 DECLARE_TIP = tr_later("Declare what was found in the files as public knowledge, and read them again by it")
 TITLES = {
     "classes": tr_later("names of the classes"),

@@ -159,7 +159,7 @@ def _strip(at: int, figure: Figure, along: Scale) -> mark.Mark:
     return paint
 
 
-MOST_FIGURES = 200
+MOST_FIGURES, LEAST_LINES = 200, 4
 COLUMN, MECHANISM = Column(tr_later("Column"), width=110), Column(tr_later("Mechanism"), width=120)
 FIGURES = (
     Column(tr_later("Of"), width=90, whole=True),
@@ -201,6 +201,7 @@ class ColumnDetail(DetailCard):
         super().__init__(height=292, picture_height=280)
         self._name = Elided("", "heading", name="estimate_column_name")
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
+        self.figures.least_lines = LEAST_LINES
         self.chart = EstimateChart(session)
         self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=264)
 
@@ -217,6 +218,7 @@ class ColumnsView(QWidget):
         super().__init__()
         accessible = tr("The original's columns, as estimated from the release")
         self.table = LinesTable(session, "estimate_columns", accessible, (COLUMN, *FIGURES, MECHANISM))
+        self.table.least_lines = LEAST_LINES
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.filter = TableFilter(self.table, "lines")
         self.detail = ColumnDetail(session)

@@ -34,10 +34,10 @@ from workbench.gui.style.language import day, tr, tr_later, tr_n, tr_number, tr_
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, button, caption, label, look, panel, row, say, segments, show_if
 from workbench.gui.widgets.chart import Below, Chart, Drawing
-from workbench.gui.widgets.chart_marks import Dash, Key, Point, Scale
+from workbench.gui.widgets.chart_marks import Key, Point, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, short_moment
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.gui.widgets.way_bar import ROWS as NOISY
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 HEIGHT = 96
 STYLE_NAMES = ("private", "sanitized", "third", "fourth", "fifth")
-DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted", "dash-dotted")
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _drawing(lines: Sequence[Spending]) -> Drawing:
     across, key = Scale(-0.02 * span, 1.02 * span), []
     marks = [] if only is None else [_cap(only)]
     for at, line in enumerate(lines):
-        ink, dash = STYLE_NAMES[at % len(STYLE_NAMES)], DASHES[at % len(DASHES)]
+        ink, dash = STYLE_NAMES[at % len(STYLE_NAMES)], mark.DASHES[at % len(mark.DASHES)]
         key.append(Key(line.name, ink, "line", dash=dash))
         marks.append(mark.line(_steps(line, across, seconds), ink, dash=dash))
         marks.append(_crosses([(seconds(time), 0.08 * most) for time in line.refused]))
@@ -177,6 +176,10 @@ ABOUT = tr_later(
 )
 
 
+def _when(time: str) -> Cell:
+    return Cell(short_moment(time), tip=time, exact=time, key=time)
+
+
 class CapsAndFigures(Card):
     """The caps, or which private figures were shown; without any of these the caps alone."""
 
@@ -204,7 +207,11 @@ class CapsAndFigures(Card):
     def show_figures(self, figures: Sequence[ShownFigures], datasets: Sequence[Cell]) -> None:
         """List what was shown, with the cell of the dataset of each, in order; without any there is no choice."""
         lines = [
-            (Cell(moment(one.time), tip=one.time), dataset, Cell(words, tip=f"{words}. {tr(ABOUT)}"))
+            (
+                _when(one.time),
+                dataset,
+                Cell(words, tip=f"{words}. {tr(ABOUT)}"),
+            )
             for one, dataset, words in zip(figures, datasets, [tr_sentence(f.words) for f in figures], strict=True)
         ]
         self._figures.lines.show_lines(lines[::-1])
@@ -315,6 +322,8 @@ class LedgerPage(PageFrame):
 
     def resized(self) -> None:
         self._lay_out()
+        if self._view is not None:
+            self._leave_out(self._view)
 
     def _asked(self) -> Asked | None:
         """Return the charge of the chosen release, else of the newest, as a question about what it means."""
@@ -368,10 +377,7 @@ class LedgerPage(PageFrame):
         accounts = zip(view.accounts, cells, strict=True)
         lines = [(cell, *_budget_cells(a), Cell(str(view.counted.get(a.dataset, 0)))) for a, cell in accounts]
         self._accounts.lines.show_lines(lines)
-        delta = any(a.standing_cap is not None and a.standing_cap[1] is not None for a in view.accounts)
-        delta = delta or any(line.delta for line in view.releases)
-        for table, columns in ((self._releases, RELEASES), (self._accounts, ACCOUNTS)):
-            table.leave_out([at for at, column in enumerate(columns) if "δ" in column.title and not delta])
+        self._leave_out(view)
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
         self._older_words.setText(tr_sentence(view.older))
@@ -390,6 +396,16 @@ class LedgerPage(PageFrame):
             if rest
             else tr("{releases} in {path}", releases=releases, path=view.path)
         )
+
+    def _leave_out(self, view: LedgerView) -> None:
+        """Leave out δ where there is none, and the dataset where all releases are of one and their work is cut."""
+        delta = any(a.standing_cap is not None and a.standing_cap[1] is not None for a in view.accounts)
+        delta = delta or any(line.delta for line in view.releases)
+        for table, columns in ((self._releases, RELEASES), (self._accounts, ACCOUNTS)):
+            out = [at for at, column in enumerate(columns) if "δ" in column.title and not delta]
+            table.leave_out(out)
+            if table is self._releases and len({line.dataset for line in view.releases}) == 1:
+                table.leave_out([*out, 1] if table.least_width > table.width() > 0 else out)
 
     def _show_spending(self) -> None:
         view = self._view
@@ -546,7 +562,7 @@ def _release_cells(line: Release, names: Mapping[str, tuple[str, str]], *, relea
         )
     file = Path(output).name if output else ""
     return (
-        Cell(moment(line.time), tip=line.time),
+        _when(line.time),
         dataset,
         Cell(_called(line.body.get("work", ""))),
         _paid(line.epsilon),

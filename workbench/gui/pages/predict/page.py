@@ -228,7 +228,7 @@ class PredictPage(PageFrame):
     # -- the rows ---------------------------------------------------------------------------------------------------
 
     def drop_words(self, path: str) -> str:
-        if self._model is None or path.endswith(".toml"):
+        if path.endswith(".toml") or (self._model is None and self.session.images is not None):
             return ""
         return tr("Drop to predict for {name}", name=Path(path).name)
 
@@ -239,6 +239,8 @@ class PredictPage(PageFrame):
             self._images.take((path,))
         else:
             self._take_rows(path)
+            said = tr("Predict for {name}: to open it as a table, drop it on another page.", name=Path(path).name)
+            self.session.notify("info", said)
         return True
 
     def _take_rows(self, path: str) -> None:

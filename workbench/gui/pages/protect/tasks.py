@@ -141,7 +141,7 @@ class Outlook:
         if statistic is None:
             return tr("no unbiased mean") if self.column.numeric else tr("no unbiased shares")
         if not self.column.numeric:
-            return tr("shares ± {width} points", width=half_width(100 * NORMAL_95 * statistic))
+            return tr("shares ± {width} %", width=half_width(100 * NORMAL_95 * statistic))
         return tr("mean ± {width}", width=self._measured(NORMAL_95 * statistic))
 
     def other(self, candidate: Candidate) -> str:

@@ -37,7 +37,7 @@ VERDICTS: tuple[tuple[str, str, Sign, str], ...] = (
 """Each verdict with its colour, its sign and its words in the key."""
 
 Curves = tuple[tuple[int, NDArray[np.float64], NDArray[np.float64]], ...]
-ROC_STYLES = ("private", "sanitized", "third")
+ROC_STYLES = tuple(zip(("private", "sanitized", "third"), mark.DASHES, strict=False))
 
 
 def bars_drawing(bars: tuple[Bar, ...]) -> Drawing | None:
@@ -108,15 +108,18 @@ def roc_drawing(roc: Curves) -> Drawing:
         stated = tr("no ROC: nothing is\nknown to be absent")
         return Drawing(empty=stated, frame="none", spoken=tr("No ROC: nothing is known to be absent"))
     curves = [
-        mark.line(list(zip(alarms.tolist(), hits.tolist(), strict=True)), style)
-        for (_, alarms, hits), style in zip(roc, ROC_STYLES, strict=False)
+        mark.line(list(zip(alarms.tolist(), hits.tolist(), strict=True)), style, dash=dash)
+        for (_, alarms, hits), (style, dash) in zip(roc, ROC_STYLES, strict=False)
     ]
     reports = ", ".join(count(n, "report") for n, _, _ in roc)
     return Drawing(
-        (mark.line(((0, 0), (1, 1)), "line", 1, "dashed"), *curves),
+        (mark.line(((0, 0), (1, 1)), "line", 1), *curves),
         left=((1, "1"),),
         below=(Below(0, tr("false alarms 0")), Below(1, "1")),
-        key=[Key(tr_number(n, ","), style, "") for (n, _, _), style in zip(roc, ROC_STYLES, strict=False)],
+        key=[
+            Key(tr_number(n, ","), style, "line", dash=dash)
+            for (n, _, _), (style, dash) in zip(roc, ROC_STYLES, strict=False)
+        ],
         words=lambda share: _roc_words(roc, share),
         spoken=tr("ROC of {reports}", reports=reports),
         margins=QMarginsF(30, KEY, 8, 20),
@@ -244,14 +247,17 @@ def plot_drawing(plot: Plot) -> Drawing:
         tr("{figure} {low} to {high}", figure=words, low=_stated(first, plot), high=_stated(last, plot))
         for words, first, last in drawn
     ]
-    lines = [mark.line(line.points, line.style) for line in plot.series]
+    dashed = list(zip(plot.series, mark.DASHES, strict=False))
     return Drawing(
-        (*lines, mark.upright(min(max(plot.now, low), high))),
+        (
+            *(mark.line(line.points, line.style, dash=dash) for line, dash in dashed),
+            mark.upright(min(max(plot.now, low), high)),
+        ),
         x=plot.scale,
         y=Scale(0, most),
         left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
         below=(Below(low, f"{plot.along} {rounded(low, 4)}"), Below(high, rounded(high, 4))),
-        key=[Key(line.words, line.style, "line") for line in plot.series],
+        key=[Key(line.words, line.style, "line", dash=dash) for line, dash in dashed],
         words=lambda value: _words(plot, value),
         spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),
         margins=QMarginsF(44, KEY, 8, 20),

@@ -43,7 +43,7 @@ OF_TABLE = tr_later(
 )
 OF_IMAGES = tr_later(
     "This looks like a version of a set of images you released on {since}: most of its images are the same. It shares "
-    "those images’ budget."
+    "those images' budget."
 )
 OTHER_TABLE = tr_later(
     "{title} gets a budget of its own. If some of its rows are about the same people, they are then protected only by "
@@ -111,7 +111,7 @@ class AccountName(QWidget):
         tip = tr("Give the account of this table that name")
         self._give = button(tr("Name the account…"), "release_name_account", tip=tip, press=self._ask)
         self._stated = label("", "muted", wrap=True, name="release_account_told")
-        title = label(tr("Account’s public name"))
+        title = label(tr("Account's public name"))
         title.setToolTip(tr(NAME))
         title.setBuddy(self._name)
         self.setLayout(row(title, self._name, self._give, (self._stated, 1)))

@@ -412,7 +412,7 @@ def worth_words(forecast: Forecast, rows: int) -> str:
 def _stated(one: Learnt) -> str:
     if one.numeric:
         return tr("{name} to ± {width}", name=one.name, width=half_width(one.half_length))
-    return tr("{name} to ± {width} points", name=one.name, width=half_width(100 * one.half_length))
+    return tr("{name} to ± {width} %", name=one.name, width=half_width(100 * one.half_length))
 
 
 def _joined(stated: Sequence[str]) -> str:

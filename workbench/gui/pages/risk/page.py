@@ -198,7 +198,7 @@ class RiskColumns(PlanModel):
 _NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 FIGURES, ROWS, SETS = "figures", "rows", "sets"
 FRACTION = "fraction"
-OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120))
+OF_FIGURES = (Column(tr_later("Figure"), width=220), Column(tr_later("Value"), width=120, right=True))
 OF_ROWS = (
     Column(tr_later("Row"), help=tr_later("Its place in the table, from 1"), width=64, right=True),
     Column(tr_later("Values"), help=tr_later("What an outsider knows of this person"), width=260),

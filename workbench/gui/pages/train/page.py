@@ -85,6 +85,7 @@ class TrainPage(RunPage):
         self._shown_model = self.forms.model
         self._begun: object = None
         self._study_handle: JobHandle | None = None
+        self._cap: Decimal | None = None
         self._connect()
         self._show_table()
 
@@ -102,7 +103,7 @@ class TrainPage(RunPage):
         session.to_train.made.connect(lambda asked: self.forms.offer(*asked))
         session.to_run.made.connect(self.forms.offer_run)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
-        session.account_changed.connect(self.in_sight(self.refresh))
+        session.account_changed.connect(self.in_sight(self._account_changed))
 
     def _asked(self) -> Asked | None:
         found = self._preflight
@@ -150,6 +151,12 @@ class TrainPage(RunPage):
         if not self.running:
             self.forms.refresh()
         self._edited()
+
+    def _account_changed(self) -> None:
+        before, self._cap = self._cap, self.session.account.cap
+        if before is not None and self._cap is not None:
+            self.going.epsilon.move_cap(float(self._cap - before))
+        self.refresh()
 
     def _choose(self) -> None:
         """Show nothing of a run of another model."""

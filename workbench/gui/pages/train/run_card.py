@@ -106,12 +106,23 @@ class StepChart(Chart):
         self._points.append((step, value))
         if len(self._points) > MOST:
             self._points = self._points[::2]
+        self._name()
+
+    def _name(self) -> None:
+        """Say the newest value and its bounds to a screen reader, and draw them."""
+        step, value = self._points[-1]
         bounds = "".join(f", {words} {plain(limit)}" for words, limit, _ in self.limits)
         self.setAccessibleName(
             tr("{title}: {value} at step {step}", title=again(self._title), value=self._written(value), step=step)
             + bounds
         )
         self.update()
+
+    def move_cap(self, by: float) -> None:
+        """Follow a cap that was changed after the run began."""
+        if self._cap is not None and self._points:
+            self._cap += by
+            self._name()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
         self._points = list(points)
