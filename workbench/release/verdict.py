@@ -71,8 +71,6 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
 
 def _earlier_release(ledger: Ledger, account: str, prepared: Prepared) -> EarlierRelease | None:
     """Return the account's newest release of what is asked for whose files are still as they were certified."""
-    from workbench.release.verify import verify_release  # it loads all learners, which takes a fifth of the start
-
     work, cost, plan = prepared.work, prepared.cost, prepared.plan.published()
     asked = work.kind, work.request, (cost.epsilon, cost.delta)
     for release in reversed(ledger.releases(account)):
@@ -80,6 +78,8 @@ def _earlier_release(ledger: Ledger, account: str, prepared: Prepared) -> Earlie
         certificate = certificate_path(output) if release.body.get("output") else output
         if release.status != "charged" or not output.is_file() or not certificate.is_file():
             continue
+        from workbench.release.verify import verify_release  # loads all learners: a tenth of the start, mostly in vain
+
         try:
             document = read_any_certificate(certificate)
             stated = plan_of(

@@ -32,6 +32,8 @@ _NEARLY_NORMAL = 0.15
 """Excess kurtosis up to which the Cornish–Fisher quantile is exact to a thousandth."""
 
 _FREQUENCIES = np.arange(0.5, 12_000) * 0.04
+_NEGLIGIBLE = 1e-20
+"""All terms below it add up to less than the rounding of a sum near 1."""
 _GRID = 401
 _ZOOMS = 4
 
@@ -73,6 +75,7 @@ def _inverted(w: NDArray[np.float64], count: NDArray[np.float64]) -> float:
     """Return the quantile of |X| for a sum of variance 1: P(|X| ≤ t) = (2/π)·∫ sin(ut)/u · φ(u) du (Gil-Pelaez)."""
     u = _FREQUENCIES
     phi = np.exp(-(count[:, None] * np.log1p((w[:, None] * u) ** 2)).sum(axis=0)) / u
+    u, phi = u[phi > _NEGLIGIBLE], phi[phi > _NEGLIGIBLE]  # of many draws few frequencies are left
     low, high = 1.8, 2.3  # the normal and the Laplace distribution of variance 1 have 1.96 and 2.12
     for _ in range(24):
         middle = (low + high) / 2
