@@ -56,8 +56,15 @@ FORMER = {
     "rappor": "Tools: RAPPOR",
     "explain epsilon": "Tools: What ε means",
     "help": "Help",
+    "reload table": "Reload",
+    "budget calculator": "Tools: Calculator",
+    "dictionary": "Data: Columns",
+    "learner": "Models: Train",
+    "prediction": "Models: Predict",
+    "certificate": "Released: Releases",
+    "cap": "Released: Ledger",
 }
-"""The pages of before the four rooms, and where each of them is now."""
+"""The pages and commands of before the four rooms, and what people look for, and where each of them is now."""
 
 
 def test_every_former_page_is_found_by_its_name(active, qtbot):
@@ -68,6 +75,14 @@ def test_every_former_page_is_found_by_its_name(active, qtbot):
         qtbot.keyClicks(search, former)
         assert now in [listed.item(at).text().split("  ")[0] for at in range(listed.count())], former
     qtbot.keyClick(search, Qt.Key.Key_Escape)
+
+
+def test_what_is_called_as_it_is_typed_comes_before_what_is_known_by_it(active, qtbot):
+    qtbot.keyClick(active, Qt.Key.Key_K, CTRL)
+    search = active.findChild(QWidget, "palette_search")
+    qtbot.keyClicks(search, "data: columns")
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert active.page.objectName() == "page_data", "the questions are known by columns, too"
 
 
 def test_escape_closes_the_list_of_commands_and_gives_the_keys_back(active, qtbot):

@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTextBrowser
+from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTextBrowser, QWidget
 
 from tests.gui.hands import go_to
 from workbench.cli.main import main
@@ -250,6 +250,31 @@ def test_the_window_changes_its_language_while_it_is_open(window):
     window.menus.actions["language_en"].trigger()
     assert window.rail.buttons["data"].text() == title
     assert window.menus.actions["quit"].text() == "&Quit"
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_what_pages_put_together_is_said_again_with_a_table_open(people, visit):
+    said_by = {"train_fold_networks": "text", "train_about": "text", "train_model_naive-bayes": "text"}
+    said_by |= {"why_empty": "text", "train_folder": "toolTip", "plan_epsilon_field": "toolTip"}
+    said_by |= {"rail_legend": "accessibleName"}
+    people.session.edit_column("sex", tr("Undone"), action="drop")
+    for page in ("protect", "train", "why", "train"):
+        visit(people, page)
+
+    def said() -> dict[str, str]:
+        texts = {name: getattr(people.findChild(QWidget, name), how)() for name, how in said_by.items()}
+        return {**texts, "undo": people.menus.actions["undo"].text()}
+
+    english = said()
+    people.menus.actions["language_ru"].trigger()
+    for page in ("why", "train"):
+        visit(people, page)
+    russian = said()
+    assert not [name for name, text in russian.items() if text == english[name]]
+    assert russian["undo"] == "&Отменить Отменено"
+    people.menus.actions["language_en"].trigger()
+    visit(people, "why")
+    assert said() == english
 
 
 @pytest.mark.usefixtures("_english_again")

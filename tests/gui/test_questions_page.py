@@ -116,6 +116,23 @@ def test_what_is_asked_decides_the_way_and_the_purpose(survey):
     assert {c.purpose for c in survey.window.session.plan.protected} == {"statistics"}
 
 
+def test_a_purpose_chosen_for_one_column_outlives_another_answer(survey):
+    survey.click("tab_protect")
+    purposes = survey.see("share_purpose")
+    assert isinstance(purposes, QComboBox)
+    purposes.setFocus()
+    survey.key(Qt.Key.Key_Up)
+    column = survey.window.session.plan.protected[0].name
+    survey.click("tab_questions")
+    survey.click("who_named")
+    survey.click_cell(LIST, "Q01", "Needed")
+    of = {c.name: c.purpose for c in survey.window.session.plan.protected}
+    assert of.pop(column) == "values"
+    assert {*of.values()} == {"statistics"}
+    survey.click("ask_pairs")
+    assert survey.window.session.plan.column(column).purpose == "values"
+
+
 def test_a_model_needs_a_column_to_predict(survey):
     survey.click("ask_model")
     assert "Choose the column that a model predicts" in survey.see("note_questions").accessibleName()

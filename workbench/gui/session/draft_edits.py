@@ -90,10 +90,13 @@ def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
 def answered(draft: DraftPlan, questions: Questions, kind_of: Callable[[str], str]) -> DraftPlan:
     """Return the plan that answers ``questions``: what is not needed is dropped, and ε is one that is offered.
 
-    ``kind_of`` returns the kind that a column seems to have, by its name.
+    ``kind_of`` returns the kind that a column seems to have, by its name. A purpose that a person chose for one column
+    stays while the answers call for the purpose that they called for before.
     """
-    made = {}
+    made, as_before = {}, questions.purpose == draft.questions.purpose
     for name, now in changes(questions, draft.columns).items():
+        if as_before and draft.column(name).action != "drop":
+            now.pop("purpose", None)
         back = protect_changes(draft.column(name), kind_of(name)) if now.get("action") == "protect" else {}
         made[name] = {**back, **now}
     epsilon = questions.offered(draft.epsilon)

@@ -19,7 +19,7 @@ from workbench.gui.session.settings import Cluster
 from workbench.gui.shell.main_window import TEXT_SIZE, MainWindow
 from workbench.gui.shell.preferences import PreferencesDialog
 from workbench.gui.shell.retranslate import retranslate
-from workbench.gui.style.language import LANGUAGES, SYSTEM, best, set_language, tr, tr_later, tr_sentence
+from workbench.gui.style.language import LANGUAGES, SYSTEM, again, best, set_language, tr, tr_later, tr_sentence
 from workbench.gui.style.theme import MODES
 from workbench.gui.widgets.basic import look, named, stack
 from workbench.gui.widgets.choice_box import SearchField
@@ -82,12 +82,12 @@ class CommandPalette(QFrame):
         self._former = None
 
     def _narrow(self, typed: str) -> None:
-        words = typed.lower().split()
+        wanted = typed.lower().strip()
         self._list.clear()
-        for action in self._actions():
-            text = action.text().replace("&", "").rstrip("…")
+        listed = [(action.text().replace("&", "").rstrip("…"), action) for action in self._actions()]
+        for text, action in sorted(listed, key=lambda one: wanted not in one[0].lower()):  # what is called so first
             searched = f"{text} {action.whatsThis()}".lower()
-            if not action.isEnabled() or not all(word in searched for word in words):
+            if not action.isEnabled() or not all(word in searched for word in wanted.split()):
                 continue
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             item = QListWidgetItem(f"{text}    {keys}".rstrip())
@@ -146,7 +146,8 @@ class Menus:
             done = partial(self._window.open, f"sample:{sample.name}")
             self._add(samples, f"sample_{sample.name}", title, done).setToolTip(tr_sentence(sample.help))
         samples.setToolTipsVisible(True)
-        self._add(menu, "reload", tr("&Reload"), self._reload, QKeySequence.StandardKey.Refresh)
+        again = self._add(menu, "reload", tr("&Reload"), self._reload, QKeySequence.StandardKey.Refresh)
+        again.setWhatsThis("reload table")  # not translated
         self._add(menu, "close_table", tr("&Close Table"), self._close, QKeySequence("Ctrl+W"))
         menu.addSeparator()
         project = self._window.project
@@ -161,23 +162,39 @@ class Menus:
     def _edit(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&Edit"))
         stack = self._window.session.undo_stack
-        for name, action, key in (
-            ("undo", stack.createUndoAction(self._window, tr("&Undo")), "Ctrl+Z"),
-            ("redo", stack.createRedoAction(self._window, tr("&Redo")), "Ctrl+Shift+Z"),
+        undone = partial(self._move, stack.undo, tr_later("Undone"), stack.redoText)
+        redone = partial(self._move, stack.redo, tr_later("Done again"), stack.undoText)
+        undo = self._add(menu, "undo", "", undone, "Ctrl+Z")
+        redo = self._add(menu, "redo", "", redone)
+        redo.setShortcuts([QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")])
+        # Qt's own actions keep the word of the language in which they were made.
+        for action, word, able, called in (
+            (undo, tr_later("&Undo"), stack.canUndoChanged, stack.undoTextChanged),
+            (redo, tr_later("&Redo"), stack.canRedoChanged, stack.redoTextChanged),
         ):
-            action.setShortcuts([QKeySequence(key), *([QKeySequence("Ctrl+Y")] if name == "redo" else [])])
-            action.setObjectName(f"action_{name}")
-            menu.addAction(action)
-            self.actions[name] = action
-        # What the status bar says of an edit must not outlast it.
-        say = self._window.messages.report_step
-        self.actions["undo"].triggered.connect(lambda: say(tr("Undone"), stack.redoText()))
-        self.actions["redo"].triggered.connect(lambda: say(tr("Done again"), stack.undoText()))
+            action.setEnabled(False)
+            able.connect(action.setEnabled)
+            called.connect(partial(self._name_step, action, word))
+        self._name_steps()
         menu.addSeparator()
         self._add(menu, "run", tr("Run This &Page"), lambda: self._window.page.run(), QKeySequence("Ctrl+Return"))
         self._add(menu, "cancel", tr("&Cancel"), self._escape, QKeySequence("Esc"))
         menu.addSeparator()
         self._add(menu, "palette", tr("&Find a Command…"), self.palette.open, QKeySequence("Ctrl+K"))
+
+    def _move(self, move: Callable[[], None], word: str, step: Callable[[], str]) -> None:
+        """Go a step back or on, and say so: what the status bar says of an edit must not outlast it."""
+        move()
+        self._window.messages.report_step(tr(word), again(step()))
+
+    def _name_steps(self) -> None:
+        stack = self._window.session.undo_stack
+        stack.undoTextChanged.emit(stack.undoText())
+        stack.redoTextChanged.emit(stack.redoText())
+
+    @staticmethod
+    def _name_step(action: QAction, word: str, step: str) -> None:
+        action.setText(f"{tr(word)} {again(step)}".rstrip())
 
     def _view(self) -> None:
         menu = self._window.menuBar().addMenu(tr("&View"))
@@ -339,6 +356,7 @@ class Menus:
         with waiting():
             set_language(best(code))
             retranslate()
+            self._name_steps()
             self._window.session.theme_changed.emit()  # draws charts and cells anew
         self._window.messages.notify("info", tr("The window is in English now."))
 

@@ -144,10 +144,13 @@ class Legend(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.setObjectName("rail_legend")
-        self.setAccessibleName("; ".join(f"{tr(shape)}: {tr(WORDS[state])}" for state, shape in SHAPES.items()))
+        self.retranslate()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._session = session
         session.theme_changed.connect(self.update)
+
+    def retranslate(self) -> None:
+        self.setAccessibleName("; ".join(f"{tr(shape)}: {tr(WORDS[state])}" for state, shape in SHAPES.items()))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         return QSize(scaled(WIDTH, WIDEST) - 24, scaled(LEGEND_LINE))

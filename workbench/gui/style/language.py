@@ -143,6 +143,8 @@ def tr_sentence(text: str) -> str:
     name passes as it is where it may be a value of a table (:func:`_inner`).
     """
     if _now.code == "en" or not text:
+        if text not in _filled:  # to be said again in another language, which finds more than words that are the same
+            _keep(text, lambda: tr_sentence(text))
         return text
     if text == "; ":
         return _joint(text)

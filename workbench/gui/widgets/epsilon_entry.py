@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
+from workbench.gui.style.language import again, tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row, say, stack
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import ParameterError
@@ -110,6 +110,7 @@ class PrivacyEntry(QWidget):
 
     def retranslate(self) -> None:
         """Write the number as another language does; a refused text stays."""
+        self._help = again(self._help)
         if not self.problem():
             self._show_field()
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLineEdit, QPushButton, QStyle, QStyleOptionFrame
 
-from workbench.gui.style.language import tr
+from workbench.gui.style.language import again, tr
 from workbench.gui.widgets.basic import button, named
 
 TEXT_MARGIN = 2
@@ -53,6 +53,10 @@ class PathField(QLineEdit):
                     then()
 
         return button(text or tr("Browse…"), name or f"{self.objectName()}_browse", tip=tip, press=press)
+
+    def retranslate(self) -> None:
+        self._tip = again(self._tip)
+        self._notify(self.text())
 
     def shown(self) -> str:
         if self.hasFocus():

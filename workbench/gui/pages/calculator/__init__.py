@@ -12,6 +12,7 @@ PAGE = Page(
     help=tr_later("What training a network would cost, and how ε moves with rows, batch, noise, epochs and δ"),
     make="workbench.gui.pages.calculator.page:CalculatorPage",
     topic="epsilon",
+    known_as="budget calculator",
     about=tr_later(
         "Move a slider to see what a run of DP-SGD would cost. No table is read and nothing is "
         "charged: ε follows from public figures alone. Each chart shows ε against one figure, all "

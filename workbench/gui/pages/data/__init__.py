@@ -24,6 +24,7 @@ PAGE = Page(
     help=tr_later("Open a table and declare what is publicly known about its attributes"),
     make="workbench.gui.pages.data.page:DataPage",
     topic="bounds",
+    known_as="bounds domains dictionary rows per person how it is read join",
     state=_state,
     about=tr_later(
         "Open a table and declare what is public about each attribute: its kind, its bounds or its "

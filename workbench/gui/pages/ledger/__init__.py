@@ -12,7 +12,7 @@ PAGE = Page(
     help=tr_later("Every release of every table, the caps and the remaining budget"),
     make="workbench.gui.pages.ledger.page:LedgerPage",
     topic="ledger",
-    known_as="budget history",
+    known_as="budget history cap",
     about=tr_later(
         "Every charge for every table on this computer. A table is recognised by its content, so a copy or a renamed "
         "file is the same table. Verify shows whether any entry was altered or removed."

@@ -12,6 +12,7 @@ PAGE = Page(
     help=tr_later("Apply a released model to the table that is open, or a network to images"),
     make="workbench.gui.pages.predict.page:PredictPage",
     topic="models",
+    known_as="prediction apply a model",
     about=tr_later(
         "A released model says what it predicts for each row of the open table, a network for each of your images. "
         "That costs nothing, because the model was paid for when it was released, or was trained on a released table "

@@ -12,7 +12,7 @@ PAGE = Page(
     help=tr_later("See one draw of the plan beside the original: private, free and never released"),
     make="workbench.gui.pages.preview.page:PreviewPage",
     topic="release",
-    known_as="preview",
+    known_as="preview correlation marginals",
     state=lambda session: "ready" if session.opened and session.plan.ready and session.plan.protected else "empty",
     about=tr_later(
         "See one draw of the plan beside the original, the distribution of each attribute, and what is left of the "

@@ -12,6 +12,7 @@ PAGE = Page(
     help=tr_later("Collect a column as noisy reports of single clients, and find out which values occur"),
     make="workbench.gui.pages.rappor.page:RapporPage",
     topic="rappor",
+    known_as="simulation",
     state=lambda session: "ready" if any(step.central == "rappor" for step in session.released) else "empty",
     about=tr_later(
         "RAPPOR collects one value from each client as a vector of random bits, and decodes which "

@@ -12,6 +12,7 @@ PAGE = Page(
     help=tr_later("Everything that was released from any table: its files, their verification and documents"),
     make="workbench.gui.pages.released.page:ReleasedPage",
     topic="certificate",
+    known_as="verify certificate documents bundle paused runs",
     state=lambda session: (
         "ready" if session.released or session.account.past or session.account.generalised else "empty"
     ),

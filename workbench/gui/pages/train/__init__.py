@@ -22,6 +22,7 @@ PAGE = Page(
     help=tr_later("Train a private model or network, see what it costs before it starts, and release it"),
     make="workbench.gui.pages.train.page:TrainPage",
     topic="learners",
+    known_as="learner network DP-SGD resume",
     state=_state,
     about=tr_later(
         "Train a private model. Its cost, noise, steps and memory are shown before it starts. The "

@@ -318,6 +318,9 @@ class ModelForms(Card):
             else:
                 self._show()
 
+    def retranslate(self) -> None:
+        self._show()
+
     def choose(self, model: str) -> None:
         self.model = model
         if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise

@@ -199,6 +199,7 @@ class WhyPage(RunPage):
         self.refresh()
 
     def retranslate(self) -> None:
+        super().retranslate()
         self._show()
 
     def _forget(self) -> None:
