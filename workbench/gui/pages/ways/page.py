@@ -381,42 +381,44 @@ class WaysPage(PageFrame):
         wish, what = question.wish, asked_words(question)
         if wish is not None and question.wished:
             what = tr("{question} within {margin}", question=what, margin=localised(wish.margin))
+        offered = self.session.questions.most
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
-        wider = epsilon is not None and self.session.questions.most < epsilon <= RECIPIENTS[-1].most
-        self._take.setVisible(epsilon is not None and not taken and (epsilon <= self.session.questions.most or wider))
+        self._take.setVisible(epsilon is not None and not taken and epsilon <= RECIPIENTS[-1].most)
         if epsilon is None:
             self._found.setText(tr("{question}: no ε up to 50 is enough for {way}.", question=what, way=inside(way)))
             return
-        least = {"epsilon": entered(epsilon), "way": inside(way)}
-        self._take.setToolTip(tr("Use this ε for the whole release"))
-        if epsilon > self.session.questions.most:
-            self._found.setText(self._beyond(question, what, least, wider=wider))
-            self._take.setToolTip(tr("A release to fewer people may have a larger ε"))
-            reword(self._take, tr("Who gets it →"))
+        if epsilon > offered:
+            self._found.setText(self._beyond(question, what, way, epsilon))
+            reword(self._take, tr("Who gets it →"), tr("A release to fewer people may have a larger ε"))
             return
+        least = {"epsilon": entered(epsilon), "way": inside(way)}
         self._found.setText(tr("{question}: at least ε = {epsilon} for {way}.", question=what, **least))
         if way == self.session.way:
-            reword(self._take, tr("Use ε = {epsilon}", **least))
+            words = tr("Use ε = {epsilon}", **least)
         elif epsilon <= self.session.plan.epsilon:  # less would answer this alone
-            reword(self._take, tr("Use {way}", **least))
+            words = tr("Use {way}", **least)
         else:
-            reword(self._take, tr("Use ε = {epsilon} and {way}", **least))
+            words = tr("Use ε = {epsilon} and {way}", **least)
+        reword(self._take, words, tr("Use this ε for the whole release"))
 
-    def _beyond(self, question: Question, what: str, least: dict[str, str], *, wider: bool) -> str:
-        """Return that no ε that is offered answers a question, and what to change; ``wider`` who gets it, too."""
-        most, chosen = self.session.questions.most, self._least[1] if self._least is not None else ""
-        found = self._marks.at(most) or self._marks.ways
-        at = next((at for at, one in enumerate(found.questions) if one.key == question.key), -1) if found else -1
-        ways = [way for way in found.ways if way.name != chosen and way.answers[at].useful] if found and at >= 0 else []
-        change = [tr("choose {way}", way=inside(ways[0].name))] if ways else []
-        change += [tr("change who gets it")] if wider else []
+    def _beyond(self, question: Question, what: str, way: str, epsilon: Decimal) -> str:
+        """Return that no ε that is offered answers a question, and what to change."""
+        most = self.session.questions.most
+        found, changes = self._marks.at(most) or self._marks.ways, [tr("drop columns")]
+        if found is not None and question in found.questions:
+            at = found.questions.index(question)
+            near = [one.name for one in found.ways if one.name != way and one.answers[at].useful]
+            changes += [tr("choose {way}", way=inside(near[0]))] if near else []
+        if epsilon <= RECIPIENTS[-1].most:
+            changes.append(tr("change who gets it"))
         return tr(
             "{question}: no ε up to {most}, the most that is offered, is enough for {way}: that takes ε = {epsilon}. "
             "What helps: {changes}.",
             question=what,
             most=entered(most),
-            changes=", ".join([tr("drop columns"), *change]),
-            **least,
+            way=inside(way),
+            epsilon=entered(epsilon),
+            changes=", ".join(changes),
         )
 
     def _show_solved(self) -> None:
