@@ -116,7 +116,9 @@ def test_the_command_advises_by_what_was_asked_as_the_window_does(tmp_path, run)
     assert useful["statistics"] > useful["model"]
     assert (told["advised"], told["second"]) == ("model", "statistics")
     assert "a model leaves out exact figures. " in told["reason"]
-    assert told["reason"].endswith("Together they cost ε = 6; at ε = 1.5 each, ε = 3, the most that is offered.")
+    assert told["reason"].endswith(
+        "Together they cost ε = 6; at ε = 1.5 each they stay at ε = 3, the most that is offered."
+    )
 
 
 # -- ``workbench plan --target``: what the classes to predict get of ε, written into the plan -------------------------

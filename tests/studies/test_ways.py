@@ -410,7 +410,7 @@ def test_what_is_asked_decides_and_the_marks_compare_only_what_suits():
     name, said = more.second(more.best)
     assert name == STATISTICS
     assert said.startswith("In a second release statistics would give averages and shares. Together they cost ε = 2; ")
-    assert said.endswith("at ε = 0.5 each, ε = 1, the most that is offered.")
+    assert said.endswith("at ε = 0.5 each they stay at ε = 1, the most that is offered.")
     assert more.second(more.ways[2])[0] == MODEL
 
 
