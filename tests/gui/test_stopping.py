@@ -8,9 +8,10 @@ from mishaps import needs_torch, retype, statuses, text_of
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QPushButton
 
+from workbench.gui.pages.train import tasks
 from workbench.gui.widgets.dialogs import Question
 from workbench.gui.widgets.stopping import ask_to_stop
-from workbench.jobs import Job, network
+from workbench.jobs import Job
 from workbench.release import path as export
 from workbench.signals.events import AtStake, Cancelled
 
@@ -259,14 +260,12 @@ def test_a_table_that_is_being_written_is_charged_and_asked_about(
 def test_a_training_that_is_paused_before_its_first_step_can_go_on(
     window, press, idle, qtbot, answer, tmp_path, monkeypatch
 ):
-    asked, begin = threading.Event(), network.run_in_process
+    asked, rows_of = threading.Event(), tasks.training_rows
 
-    def begin_when_asked(*given):
-        asked.wait()
-        return begin(*given)
+    def rows_when_asked(session):
+        make = rows_of(session)
+        return lambda: asked.wait() and make()
 
-    # A process that began at once would have charged, or taken its first step, before a slow window pauses it.
-    monkeypatch.setattr(network, "run_in_process", begin_when_asked)
     press(window, "sample_iris")
     idle(window)
     press(window, "tab_train")
@@ -276,6 +275,8 @@ def test_a_training_that_is_paused_before_its_first_step_can_go_on(
     retype(window, qtbot, "train_folder", tmp_path / "net")
     qtbot.waitUntil(window.page.primary.isEnabled)
     answer("yes")
+    # The job waits where the earliest pause can come: before it has read a row.
+    monkeypatch.setattr(tasks, "training_rows", rows_when_asked)
     press(window, "train_start")
     qtbot.waitUntil(lambda: window.page.job is not None)
     assert window.page.job.at_stake == 0

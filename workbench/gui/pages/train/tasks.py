@@ -240,11 +240,12 @@ def train_model(
 
             with Ledger.open() as book:
                 book.set_first_cap(book.enter_for_release(rows.opened.table, rows.account), cap)
-        cancel.check()
         if isinstance(parameters, DpSgdPlan):
             from workbench.jobs.network import train_network
 
+            # A pause waits for the first step, also one that is asked for while the rows are read.
             return train_network(rows.task(parameters, run), emit, cancel, pausing.is_set)
+        cancel.check()
         assert isinstance(rows, TableRows)
         return fit_released(chosen.name, rows, parameters, run)
 
