@@ -388,6 +388,14 @@ def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(as
     assert ways.advised == (STATISTICS if asks == ("averages",) else SYNTHETIC)
 
 
+def test_the_usual_margin_of_a_median_of_whole_numbers_is_one_that_some_epsilon_gives():
+    few = Column(name="children", kind="integer", lower=0, upper=20)
+    made = replace(plan(5.0, few), questions=Asked(asks=("averages", "figures")))
+    found = compare_ways(made, 800, coarse=True, train=False)
+    assert [(q.asked, q.enough) for q in found.questions] == [("mean", 0.4), ("median", 1.0)]
+    assert found.way(STATISTICS).useful == 2
+
+
 KINDS = {"averages": "mean", "pairs": "correlation", "model": "model", "figures": "median"}
 
 
