@@ -12,7 +12,7 @@ from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
-from workbench.gui.widgets.way_bar import MODEL, inside
+from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import WAYS, Questions, recipient
@@ -206,9 +206,12 @@ def high_words(epsilon: Decimal) -> str:
 
 
 def second_words(questions: Questions, way: str) -> str:
-    """Return in words the release that gives what ``way`` leaves out; of a model, its column; empty where none does."""
+    """Return in words the release that gives what ``way`` leaves out; empty where that is nothing.
+
+    Of noisy rows little is learnt: where a model is asked for, it is named beside them.
+    """
     second = questions.beside(way) if way in WAYS else ""
-    if questions.target and (second == MODEL or (not second and A_MODEL in questions.answers and way != MODEL)):
+    if questions.target and (second == MODEL or (way == ROWS and A_MODEL in questions.answers)):
         return tr("a model of {target}", target=questions.target)
     return inside(second) if second else ""
 
