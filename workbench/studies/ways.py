@@ -280,7 +280,7 @@ def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
     for question in inputs.questions:
         inputs.cancel.check()
         if question.asked == "model":
-            yield _model_answer(name, inputs)
+            yield _model_answer(name, inputs.plan, inputs.rows, inputs.cancel, train=inputs.train)
         elif question.asked == "rows":
             yield _looking_answer(name, inputs)
         else:
@@ -305,21 +305,29 @@ def _looking_answer(name: str, inputs: _Inputs) -> Answer:
     return Answer(None, NO if is_mostly_noise(inputs.forecast, inputs.rows) else YES, "yes, noisy")
 
 
-def _model_answer(name: str, inputs: _Inputs) -> Answer:
+def _model_answer(name: str, plan: Plan, rows: int, cancel: CancelToken, *, train: bool) -> Answer:
     """Return the answer of a way to those who want a model: how much it learns of the target from what is released."""
-    if name == STATISTICS or inputs.target is None or len(inputs.plan.protected) < 2:
+    target = _target(plan)
+    if name == STATISTICS or target is None or len(plan.protected) < 2:
         return Answer(None, NOT_ANSWERED)
-    key = _key(inputs.plan, inputs.target, inputs.rows)
+    key = _key(plan, target, rows)
     found = _KEPT.get(key)
     if found is None:
-        if not inputs.train:
+        if not train:
             return Answer(None, NOT_KNOWN)
-        found = _learnt(*key, inputs.cancel)
+        found = _learnt(*key, cancel)
         while len(_KEPT) >= _MOST_KEPT:
             _KEPT.pop(next(iter(_KEPT)), None)
         _KEPT[key] = found
     learnt = found[name]
     return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, f"{learnt.found:.2f} of {learnt.of:.2f}")
+
+
+def shortfalls_of_model(plan: Plan, rows: int) -> tuple[str, ...]:
+    """Return what :meth:`Ways.shortfalls` says of a model, at once: no other way is compared, and nothing trained."""
+    answers = {"model": _model_answer(MODEL, plan, rows, NEVER, train=False)}
+    found = [(question, answers.get(question.asked, Answer(None, NOT_ANSWERED))) for question in asked_of(plan)]
+    return tuple(_shortfall(question, answer) for question, answer in found if answer.mark not in (YES, NOT_KNOWN))
 
 
 _Figures = Callable[[Question], float | None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
-from workbench.gui.pages.release_tasks import lacks_of
+from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import find_paused, read_account
 from workbench.gui.session.account_view import ReleasedStep
@@ -20,7 +20,6 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenImages, OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_most, exactly
-from workbench.gui.widgets.way_bar import MODEL
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.jobs.loading import load
 from workbench.params import CancelledError, Parameters
@@ -213,8 +212,12 @@ def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str, tuple[
     table = session.opened
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[str, tuple[str, ...]]:
+        from workbench.studies.ways import shortfalls_of_model
+
         changed = changed_since(opened)
-        return changed, () if table is None else lacks_of(draft, draft.plan(), table.rows_under(draft), MODEL, cancel)
+        if table is None:
+            return changed, ()
+        return changed, shortfalls_of_model(asked_plan(draft, draft.plan()), table.rows_under(draft))
 
     job = Job(tr("Checking the release"), work)
     jobs.finish(jobs.start(job, key="train-look", on_result=lambda found: ask(*found)), AT_ONCE_S)
