@@ -34,6 +34,8 @@ LEFT_OUT = (
     *("tkinter", "IPython", "matplotlib", "readline", "curses", "idlelib", "lib2to3"),
 )
 RUNTIME_PACKAGES = ("libsquashfuse-dev", "libfuse3-dev", "zlib1g-dev", "liblzma-dev", "liblz4-dev", "libzstd-dev")
+LINKED = (*RUNTIME_PACKAGES, "libc6-dev")
+"""What is in the runtime's file, which is linked statically."""
 RUNTIME_FLAGS = ("-Os", "-Wall", "-static", "-I/usr/include/fuse3", "-I/usr/include/squashfuse")
 RUNTIME_LIBRARIES = ("-lsquashfuse_ll", "-lsquashfuse", "-lfuse3", "-lz", "-llzma", "-llz4", "-lzstd", "-lpthread")
 RUNTIME_NEEDS = ("/usr/include/squashfuse/ll.h", "/usr/include/fuse3/fuse_lowlevel.h")
@@ -76,7 +78,7 @@ class Bundle:
 
     @property
     def work(self) -> Path:
-        """Where PyInstaller keeps what it can use again."""
+        """Where PyInstaller works."""
         return self.root / "build" / "bundle"
 
     @property
@@ -132,7 +134,8 @@ def make(root: Path) -> int:
         wheel = build_wheel(bundle)
     with timed("what it contains"):
         python = bundle.environment.python
-        bundle.run("listing", python, root / "packaging" / "contents.py", bundle.folder, bundle.dist)
+        linked = LINKED if has_runtime() else ()
+        bundle.run("listing", python, root / "packaging" / "contents.py", bundle.folder, bundle.dist, *linked)
     add_papers(bundle, wheel)
     with timed("packing"):
         made = [pack(bundle)]
@@ -155,6 +158,7 @@ def frozen_by(bundle: Bundle, tools: Sequence[str]) -> list[str | Path]:
     """Return the words that call PyInstaller; ``tools`` are modules that are installed only to make bundles."""
     recipe = bundle.root / "packaging" / "pyinstaller"
     words: list[str | Path] = [bundle.environment.python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
+    words += ["--clean"]  # what was read before a file changed is not told from what was read after that
     words += ["--onedir", "--name", "workbench", "--icon", bundle.work / "icon.png"]
     words += ["--distpath", bundle.work, "--workpath", bundle.work / "work", "--specpath", bundle.work]
     words += ["--additional-hooks-dir", recipe]
@@ -189,15 +193,16 @@ def build_wheel(bundle: Bundle) -> Path:
 
 
 def add_papers(bundle: Bundle, wheel: Path) -> None:
-    """Put into the folder what a person and a desktop read: licences, instructions, menu entry, icon, file type."""
+    """Put into the folder what a person and a desktop read, from licences to the menu entry, and the wheel."""
     folder, linux = bundle.folder, bundle.root / "packaging" / "linux"
-    for path in (bundle.root / "LICENSE", bundle.dist / "licences.txt", bundle.dist / "sbom.json"):
+    for path in (bundle.root / "LICENSE", bundle.dist / "licences.txt", bundle.dist / "sbom.json", wheel):
         shutil.copy(path, folder)
     shutil.copy(bundle.work / "icon.png", folder / f"{NAME}.png")
     if not sys.platform.startswith("linux"):
         return
     text = (linux / "READ-ME.txt").read_text("utf-8")
-    (folder / "READ-ME.txt").write_text(text.replace("WHEEL", wheel.name), "utf-8")
+    for place in (folder, bundle.dist):  # who has the AppImage alone cannot look into it
+        (place / "READ-ME.txt").write_text(text.replace("WHEEL", wheel.name), "utf-8")
     shutil.copy(linux / "install.sh", folder)
     add_desktop_files(linux, folder / "share")
 
@@ -234,20 +239,22 @@ def nobodys(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def put_together(bundle: Bundle, app: Path, image: Path, compiler: str, packer: str) -> None:
+def has_runtime() -> bool:
+    """Return whether an AppImage can be made without its tool and is to be."""
+    programs = shutil.which("appimagetool") is None and shutil.which("mksquashfs") and shutil.which("gcc")
+    return bool(programs) and all(Path(part).exists() for part in RUNTIME_NEEDS)
+
+
+def put_together(bundle: Bundle, app: Path, image: Path) -> None:
     """Make an AppImage without its tool: our own runtime, and behind it the packed folder."""
     runtime, packed = bundle.work / "runtime", bundle.work / "app.squashfs"
     bundle.work.mkdir(parents=True, exist_ok=True)
     source = bundle.root / "packaging" / "linux" / "runtime.c"
-    bundle.run("compiling the runtime", compiler, *RUNTIME_FLAGS, source, "-o", runtime, *RUNTIME_LIBRARIES)
-    for name in RUNTIME_PACKAGES:  # what the runtime is linked with, and under which licence
-        papers = Path("/usr/share/doc", name, "copyright")
-        if papers.is_file():
-            kept = app / "usr" / "share" / "doc" / "appimage-runtime" / f"{name}.txt"
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(papers, kept)
+    bundle.run("compiling the runtime", "gcc", *RUNTIME_FLAGS, source, "-o", runtime, *RUNTIME_LIBRARIES)
     packed.unlink(missing_ok=True)
-    bundle.run("packing", packer, app, packed, "-comp", "zstd", "-root-owned", "-noappend", "-no-progress", *QUICKLY)
+    bundle.run(
+        "packing", "mksquashfs", app, packed, "-comp", "zstd", "-root-owned", "-noappend", "-no-progress", *QUICKLY
+    )
     with image.open("wb") as whole:
         head = bytearray(runtime.read_bytes())
         head[8:11] = APPIMAGE_MARK
@@ -268,13 +275,12 @@ def app_image(bundle: Bundle) -> list[Path]:
     for name in ("AppRun", f"{NAME}.desktop", f"{NAME}.svg"):
         shutil.copy(linux / name, app)
     image = bundle.dist / f"{bundle.title}.AppImage"
-    tool, packer, compiler = (shutil.which(name) for name in ("appimagetool", "mksquashfs", "gcc"))
-    if tool is not None:
+    if shutil.which("appimagetool"):
         with timed("AppImage"):
-            bundle.run("appimagetool", tool, app, image)
-    elif packer is not None and compiler is not None and all(Path(part).exists() for part in RUNTIME_NEEDS):
+            bundle.run("appimagetool", "appimagetool", app, image)
+    elif has_runtime():
         with timed("AppImage"):
-            put_together(bundle, app, image, compiler, packer)
+            put_together(bundle, app, image)
     else:
         say(f"No AppImage: appimagetool is not on the PATH. With it: appimagetool {app}")
         say("or, on Debian: apt install gcc squashfs-tools libsquashfuse-dev libfuse3-dev, and dev.py bundle again")

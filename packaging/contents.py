@@ -1,8 +1,9 @@
-"""What a bundle contains and under which licences: ``python packaging/contents.py BUNDLE OUT``.
+"""What a bundle contains and under which licences: ``python packaging/contents.py BUNDLE OUT [PACKAGE …]``.
 
 Run by the Python of the environment that the bundle was made from. Writes ``sbom.json`` (CycloneDX) and
-``licences.txt`` into OUT. Both list the workbench, the packages that it needs, Python, and the libraries of the system
-that PyInstaller took along.
+``licences.txt`` into OUT. Both list the workbench, the packages that it needs, Python, PyInstaller, of which a part
+is in every bundle, the libraries of the system that it took along, and each PACKAGE of Debian that the head of an
+AppImage is linked with.
 
 ``python packaging/contents.py --tools`` prints the modules that are installed only to make bundles, one a line.
 """
@@ -15,6 +16,7 @@ import platform
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -24,6 +26,24 @@ from typing import Any
 from packaging.requirements import Requirement
 
 WORKBENCH = "privacy-workbench"
+MAKERS = {"pyinstaller", "pyinstaller-hooks-contrib"}
+"""The first program of a bundle and what it runs at the start are theirs."""
+STATED = {
+    "dp-accounting": "Apache-2.0",
+    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",
+    "pyinstaller-hooks-contrib": "Apache-2.0",
+}
+"""The licence of what a bundle has of packages whose metadata do not say it so that scanners understand it."""
+ROOT = Path(__file__).resolve().parent.parent
+COMMON = Path("/usr/share/common-licenses")
+"""Where Debian keeps the licences that its packages only name."""
+NAMED = re.compile(rf"{COMMON.as_posix()}/([A-Za-z0-9]+(?:-[0-9]+(?:\.[0-9]+)?)?)")
+WITHOUT_TEXT = {
+    "dp-accounting": {"Apache-2.0"},
+    "PySide6_Essentials": {"LGPL-3", "GPL-3"},
+    "shiboken6": {"LGPL-3", "GPL-3"},
+}
+"""Packages that come without the text of their licence, and the texts that they need."""
 LICENCE_FILE = re.compile(r"(LICEN[CS]E|COPYING|NOTICE|AUTHORS|OFL)", re.IGNORECASE)
 RULE = "=" * 100
 
@@ -33,13 +53,18 @@ class SystemLibrary:
     """A library of the system that lies in the bundle.
 
     Attributes:
-        path: in the bundle.
+        path: in the bundle; None of one that is linked into the head of an AppImage.
         package: of Debian that it comes from, with its version; empty where dpkg does not know.
     """
 
-    path: Path
+    path: Path | None
     package: str
     version: str
+
+    @property
+    def name(self) -> str:
+        """The name of its file, else of its package."""
+        return self.path.name if self.path else self.package
 
 
 def canonical(name: str) -> str:
@@ -87,15 +112,16 @@ def debian_package(library: str) -> tuple[str, str]:
     """Return name and version of the Debian package that has ``library``; two empty ones where that is not known."""
     try:
         owner = subprocess.run(["dpkg-query", "--search", f"*/{library}"], capture_output=True, text=True)
-        name = owner.stdout.partition(":")[0]
-        if not name:
-            return "", ""
-        shown = subprocess.run(
-            ["dpkg-query", "--show", "--showformat", "${Version}\n", name], capture_output=True, text=True
-        )
     except FileNotFoundError:  # another system
         return "", ""
-    return name, shown.stdout.split("\n")[0]
+    name = owner.stdout.partition(":")[0]
+    return (name, debian_version(name)) if name else ("", "")
+
+
+def debian_version(package: str) -> str:
+    """Return the version of an installed package of Debian."""
+    words = ["dpkg-query", "--show", "--showformat", "${Version}\n", package]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\n")[0]
 
 
 def sbom(names: set[str], libraries: list[SystemLibrary]) -> dict[str, Any]:
@@ -103,6 +129,9 @@ def sbom(names: set[str], libraries: list[SystemLibrary]) -> dict[str, Any]:
     words = [sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "-o", "-", sys.executable]
     found: dict[str, Any] = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
     kept = [part for part in found["components"] if canonical(part["name"]) in names]
+    for part in kept:
+        if canonical(part["name"]) in STATED:
+            part["licenses"] = [{"expression": STATED[canonical(part["name"])]}]
     references = {part["bom-ref"] for part in kept}
     found["dependencies"] = [
         {**entry, "dependsOn": [r for r in entry.get("dependsOn", ()) if r in references]}
@@ -121,15 +150,15 @@ def sbom(names: set[str], libraries: list[SystemLibrary]) -> dict[str, Any]:
 
 def component_of(library: SystemLibrary) -> dict[str, Any]:
     """Return the entry of a library of the system."""
-    digest = hashlib.sha256(library.path.read_bytes()).hexdigest()
-    entry: dict[str, Any] = {
-        "type": "library",
-        "name": library.path.name,
-        "hashes": [{"alg": "SHA-256", "content": digest}],
-    }
+    entry: dict[str, Any] = {"type": "library", "name": library.name}
+    if library.path:
+        digest = hashlib.sha256(library.path.read_bytes()).hexdigest()
+        entry["hashes"] = [{"alg": "SHA-256", "content": digest}]
+    else:
+        entry["description"] = "linked into the head of the AppImage"
     if library.package:
         place = f"pkg:deb/debian/{library.package}@{library.version}"
-        entry |= {"version": library.version, "purl": place, "bom-ref": f"{library.path.name} {place}"}
+        entry |= {"version": library.version, "purl": place, "bom-ref": f"{library.name} {place}"}
     return entry
 
 
@@ -137,7 +166,7 @@ def licences(names: set[str], libraries: list[SystemLibrary]) -> Iterator[str]:
     """Yield the parts of ``licences.txt``: a table, then every text.
 
     Raises:
-        FileNotFoundError: a package of Debian is here without its licence.
+        FileNotFoundError: Python or a package of Debian is here without its licence.
     """
     packages = sorted((d for d in metadata.distributions() if canonical(d.name) in names), key=lambda d: d.name.lower())
     yield "The parts of this bundle and their licences, as each states it; the texts follow.\n\n"
@@ -149,28 +178,55 @@ def licences(names: set[str], libraries: list[SystemLibrary]) -> Iterator[str]:
         yield f"{name:32} {version:14} see below (a library of Debian)\n"
     for library in libraries:
         if not library.package:
-            yield f"{library.path.name:32} {'':14} a library of the system on which this bundle was made\n"
+            yield f"{library.name:32} {'':14} a library of the system on which this bundle was made\n"
+    named: set[str] = set()
+    for title, text in texts(packages, [name for name, _ in owners]):
+        named |= set(NAMED.findall(text))
+        yield under(title, text)
+    for package in packages:
+        named |= WITHOUT_TEXT.get(package.name, set())
+    for name in sorted(named):
+        known = COMMON / name
+        yield under(name, known.read_text("utf-8") if known.exists() else "See https://spdx.org/licenses/\n")
+
+
+def texts(packages: list[metadata.Distribution], owners: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield a title and a text of each licence that comes with a package, Python, a font or a library of Debian."""
     for package in packages:
         for file in package.files or ():
             if LICENCE_FILE.search(file.name) and file.suffix not in (".py", ".pyc", ".pyi"):
                 text = Path(str(package.locate_file(file))).read_text("utf-8", errors="replace")
-                yield f"\n\n{RULE}\n{package.name} {package.version}: {file}\n{RULE}\n\n{text}"
-    for name, _ in owners:
-        text = Path("/usr/share/doc", name, "copyright").read_text("utf-8", errors="replace")
-        yield f"\n\n{RULE}\n{name} (Debian)\n{RULE}\n\n{text}"
+                yield f"{package.name} {package.version}: {file}", text
+    of_python = Path(sysconfig.get_path("stdlib"), "LICENSE.txt")
+    if sys.platform == "win32":
+        of_python = Path(sys.base_prefix, "LICENSE.txt")
+    yield f"CPython {platform.python_version()}", of_python.read_text("utf-8")
+    for path in sorted((ROOT / "resources").rglob("*")):
+        if path.is_file() and LICENCE_FILE.match(path.name):
+            yield str(path.relative_to(ROOT)), path.read_text("utf-8")
+    for name in owners:
+        yield f"{name} (Debian)", Path("/usr/share/doc", name, "copyright").read_text("utf-8", errors="replace")
+
+
+def under(title: str, text: str) -> str:
+    """Return a text of ``licences.txt`` under its title."""
+    return f"\n\n{RULE}\n{title}\n{RULE}\n\n{text}"
 
 
 def stated_licence(package: metadata.Distribution) -> str:
     """Return what a package says its licence is, in one line."""
+    if canonical(package.name) in STATED:
+        return STATED[canonical(package.name)]
     fields = package.metadata
     stated, written = ((fields.get_all(name) or [""])[0].strip() for name in ("License-Expression", "License"))
     classified = [c.rpartition(" :: ")[2] for c in fields.get_all("Classifier") or () if c.startswith("License ::")]
     return stated or ", ".join(classified) or written.partition("\n")[0] or "see its text"
 
 
-def main(bundle: Path, out: Path) -> int:
+def main(bundle: Path, out: Path, *linked: str) -> int:
     """Write both files; return 0."""
-    names, libraries = needed(WORKBENCH), system_libraries(bundle)
+    names, libraries = needed(WORKBENCH) | MAKERS, system_libraries(bundle)
+    libraries += [SystemLibrary(None, package, debian_version(package)) for package in linked]
     (out / "sbom.json").write_text(json.dumps(sbom(names, libraries), indent=1, ensure_ascii=False) + "\n", "utf-8")
     (out / "licences.txt").write_text("".join(licences(names, libraries)), "utf-8")
     return 0
@@ -180,4 +236,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--tools"]:
         print("\n".join(tools()))
     else:
-        sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
+        sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]))

@@ -1,8 +1,9 @@
 """Try the bundle where there is no Python: ``sudo python3 packaging/try_bundle.py``, after ``dev.py bundle``.
 
-It lays out the least Debian with the six libraries that every desktop has, below ``build/bare-root``, unpacks
-``dist/*.tar.gz`` there and does the main job and a few more in it, as a user without rights. It needs Linux, root and
-debootstrap. The exit status is 1 where a step fails.
+It lays out the least Debian with the six libraries that every desktop has and FUSE, below ``build/bare-root``, unpacks
+``dist/*.tar.gz`` there and does the main job and a few more in it, as a user without rights; then the shorter half of
+them by the AppImage, mounted and unpacked. It needs Linux, root and debootstrap. The exit status is 1 where a step
+fails.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qt_libraries import OFFSCREEN
@@ -23,6 +25,9 @@ from qt_libraries import OFFSCREEN
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = "bookworm"
 PROGRAM = "/opt/privacy-workbench/workbench"
+IMAGE = "/opt/privacy-workbench.AppImage"
+WAYS = {"mounted": {}, "unpacked": {"APPIMAGE_EXTRACT_AND_RUN": "1"}}
+"""How an AppImage gets at its files, and the variables that make it do so."""
 NOBODY = 1000
 WINDOW_SECONDS = 12
 OF_OFFSCREEN = "This plugin does not support propagateSizeHints"
@@ -88,19 +93,34 @@ STEPS = (
     Step("ledger verify"),
     Step("nonsense", status=2, says="is not known"),
 )
+BY_IMAGE = (
+    Step("--version"),
+    Step("sanitize sample:people --plan plan.toml --ledger WAY.sqlite -o WAY.csv", ("WAY.csv",)),
+    Step("verify WAY.csv"),
+    Step("nonsense", status=2, says="is not known"),
+)
 
 
 def lay_out(root: Path) -> None:
     """Make the bare system where it is not there yet, and unpack the bundle in it."""
     if not (root / "etc" / "debian_version").exists():
-        libraries = ",".join(OFFSCREEN.values())
+        libraries = ",".join([*OFFSCREEN.values(), "fuse3"])
         print(f"laying out {root} (debootstrap)", flush=True)
         words = ["debootstrap", "--variant=minbase", f"--include={libraries}", SUITE, str(root)]
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        # To mount, a user needs a name, and the list of what is mounted.
+        subprocess.run(["chroot", str(root), "useradd", "--uid", str(NOBODY), "somebody"], check=True)
+        (root / "etc" / "mtab").symlink_to("/proc/self/mounts")
     (packed,) = (ROOT / "dist").glob("privacy-workbench-*.tar.gz")
     shutil.rmtree(root / "opt" / "privacy-workbench", ignore_errors=True)
     with tarfile.open(packed) as archive:
         archive.extractall(root / "opt", filter="tar")
+    for image in (ROOT / "dist").glob("privacy-workbench-*.AppImage"):
+        shutil.copy(image, root / IMAGE.lstrip("/"))
+    fuse = root / "dev" / "fuse"
+    if not fuse.exists():
+        os.mknod(fuse, stat.S_IFCHR, os.makedev(10, 229))
+        fuse.chmod(0o666)
     home = root / "home" / "somebody"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -119,11 +139,11 @@ def inside(root: Path, line: str, **variables: str) -> subprocess.CompletedProce
     return subprocess.run(words, capture_output=True, text=True, timeout=900)
 
 
-def faults_of(step: Step, root: Path) -> Iterator[str]:
+def faults_of(step: Step, root: Path, program: str = PROGRAM, **variables: str) -> Iterator[str]:
     """Do one step, print how long it took, and yield what is wrong with it."""
     began = time.monotonic()
-    done = inside(root, f"{PROGRAM} {step.words}")
-    print(f"{time.monotonic() - began:6.1f} s  exit {done.returncode}  workbench {step.words}", flush=True)
+    done = inside(root, f"{program} {step.words}", **variables)
+    print(f"{time.monotonic() - began:6.1f} s  exit {done.returncode}  {Path(program).name} {step.words}", flush=True)
     if done.returncode != step.status:
         yield f"exit status {done.returncode} in place of {step.status}: {(done.stderr or done.stdout).strip()[-500:]}"
     if step.says not in done.stdout + done.stderr:
@@ -135,21 +155,34 @@ def faults_of(step: Step, root: Path) -> Iterator[str]:
             yield f"it did not write {name}"
 
 
-def faults_of_window(root: Path) -> Iterator[str]:
+def faults_of_image(way: str, root: Path) -> Iterator[str]:
+    """Do some steps by the AppImage, and yield what is wrong with them and what it leaves behind."""
+    for step in BY_IMAGE:
+        files = tuple(name.replace("WAY", way) for name in step.files)
+        own = replace(step, words=step.words.replace("WAY", way), files=files)
+        yield from faults_of(own, root, IMAGE, **WAYS[way])
+    yield from faults_of_window(root, IMAGE, "mounted\n" if way == "mounted" else "", **WAYS[way])
+    left = [path.name for path in (root / "tmp").glob(".mount_*")]
+    if left:
+        yield f"it leaves {left} behind"
+
+
+def faults_of_window(root: Path, program: str = PROGRAM, prints: str = "", **variables: str) -> Iterator[str]:
     """Open the window on a table without a screen, end it by SIGTERM, and yield what is wrong."""
     line = (
-        f"timeout --preserve-status -s TERM {WINDOW_SECONDS} {PROGRAM} gui --sample people; ended=$?; sleep 2; "
+        f"(sleep {WINDOW_SECONDS // 2}; grep -q /tmp/.mount_ /proc/mounts && echo mounted) & "
+        f"timeout --preserve-status -s TERM {WINDOW_SECONDS} {program} gui --sample people; ended=$?; sleep 2; "
         "cat /proc/[0-9]*/comm | grep workbench; exit $ended"
     )
-    done = inside(root, line, QT_QPA_PLATFORM="offscreen")
+    done = inside(root, line, QT_QPA_PLATFORM="offscreen", **variables)
     print(f"{WINDOW_SECONDS:6.1f} s  exit {done.returncode}  the window, ended by SIGTERM", flush=True)
     if done.returncode != KILLED:
         yield f"exit status {done.returncode} in place of {KILLED}"
     lines = [line for line in done.stderr.splitlines() if not line.startswith(OF_OFFSCREEN)]
     if lines:
         yield f"it complains: {lines[-5:]}"
-    if done.stdout.strip():
-        yield "a process of it goes on after its end"
+    if done.stdout != prints:
+        yield f"{done.stdout!r} in place of {prints!r}: how it got at its files, and processes that go on after its end"
     log = root / "home" / "somebody" / ".local" / "state" / "privacy-workbench" / "log" / "workbench.log"
     if log.exists():
         yield f"it logged a fault: {log.read_text('utf-8')[-500:]}"
@@ -179,8 +212,11 @@ def main() -> int:
         return 2
     faults = [f"{step.words}: {fault}" for step in STEPS for fault in faults_of(step, root)]
     faults += [f"the window: {fault}" for fault in faults_of_window(root)]
+    ways = WAYS if (root / IMAGE.lstrip("/")).exists() else {}
+    faults += [f"the AppImage, {way}: {fault}" for way in ways for fault in faults_of_image(way, root)]
     faults += [f"install.sh: {fault}" for fault in faults_of_install(root)]
-    print("\n".join(faults) if faults else f"{len(STEPS) + 2} steps went well without Python")
+    done = len(STEPS) + 2 + len(ways) * (len(BY_IMAGE) + 1)
+    print("\n".join(faults) if faults else f"{done} steps went well without Python")
     return 1 if faults else 0
 
 

@@ -1,7 +1,8 @@
 /* The head of an AppImage (type 2): mounts what is appended to it, or unpacks that, and runs its AppRun.
  *
  * It is linked statically with squashfuse and libfuse 3, so that it runs on any Linux. Where nothing can be mounted
- * (no /dev/fuse, no fusermount3), the program is unpacked into a folder of its own, which is removed in the end.
+ * (no /dev/fuse, no fusermount3), the program is unpacked into a folder of its own in TMPDIR, which is removed in the
+ * end, also where a signal comes before that.
  * bundle.py compiles it and puts it before the packed folder.
  */
 #define FUSE_USE_VERSION 32
@@ -44,6 +45,25 @@ static size_t own_size(const char *path)
 	return got == sizeof head ? head.e_shoff + (size_t)head.e_shentsize * head.e_shnum : 0;
 }
 
+/* -- signals -------------------------------------------------------------------------------------------------- */
+
+static pid_t program;
+static volatile sig_atomic_t ended; /* the signal that came before the program was started */
+
+static void pass_on(int signal)
+{
+	if (program > 0)
+		kill(program, signal);
+	else
+		ended = signal;
+}
+
+static void heed_signals(void)
+{
+	for (int at = 0; at < 3; at++)
+		signal((int[]){SIGTERM, SIGINT, SIGHUP}[at], pass_on);
+}
+
 /* -- unpacked ------------------------------------------------------------------------------------------------- */
 
 static int write_file(sqfs *fs, sqfs_inode *inode, const char *path, mode_t mode)
@@ -53,7 +73,7 @@ static int write_file(sqfs *fs, sqfs_inode *inode, const char *path, mode_t mode
 	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
 	if (file < 0)
 		return failed(path);
-	while (done < whole) {
+	while (done < whole && !ended) {
 		sqfs_off_t part = sizeof block;
 		if (sqfs_read_range(fs, inode, done, &part, block) || part <= 0 || write(file, block, part) != part) {
 			close(file);
@@ -88,12 +108,12 @@ static int unpack(const char *self, size_t offset, const char *folder)
 	int status = 0;
 	if (sqfs_open_image(&fs, self, offset) || sqfs_traverse_open(&at, &fs, sqfs_inode_root(&fs)))
 		return 2;
-	while (!status && sqfs_traverse_next(&at, &error))
+	while (!status && !ended && sqfs_traverse_next(&at, &error))
 		if (!at.dir_end)
 			status = unpack_entry(&fs, &at, folder);
 	sqfs_traverse_close(&at);
 	sqfs_destroy(&fs);
-	return status ? status : error ? 2 : 0;
+	return ended ? 128 + ended : status ? status : error ? 2 : 0;
 }
 
 static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *place)
@@ -154,13 +174,6 @@ static pid_t mounted(const char *self, size_t offset, const char *folder)
 
 /* -- the program ---------------------------------------------------------------------------------------------- */
 
-static pid_t program;
-
-static void pass_on(int signal)
-{
-	kill(program, signal);
-}
-
 static int run(const char *self, const char *folder, char **words)
 {
 	char path[PATH_MAX];
@@ -173,8 +186,7 @@ static int run(const char *self, const char *folder, char **words)
 		execv(path, words);
 		_exit(failed(path));
 	}
-	for (int at = 0; at < 3; at++)
-		signal((int[]){SIGTERM, SIGINT, SIGHUP}[at], pass_on);
+	heed_signals();
 	while (waitpid(program, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -182,9 +194,9 @@ static int run(const char *self, const char *folder, char **words)
 
 int main(int count, char **words)
 {
-	char self[PATH_MAX] = "", folder[] = "/tmp/.mount_XXXXXX", told[PATH_MAX];
+	char self[PATH_MAX] = "", folder[PATH_MAX - 8], told[PATH_MAX];
 	size_t offset;
-	int status;
+	int status = 0;
 	pid_t server = 0;
 	if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !(offset = own_size(self)))
 		return failed("the AppImage cannot be read");
@@ -192,14 +204,19 @@ int main(int count, char **words)
 		return printf("%zu\n", offset) < 0;
 	if (count > 1 && !strcmp(words[1], "--appimage-extract"))
 		return mkdir("squashfs-root", 0755) ? failed("squashfs-root") : unpack(self, offset, "squashfs-root");
+	snprintf(folder, sizeof folder, "%s/.mount_XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	if (!mkdtemp(folder))
 		return failed(folder);
 	if (!getenv("APPIMAGE_EXTRACT_AND_RUN"))
 		server = mounted(self, offset, folder);
-	if (!server && unpack(self, offset, folder))
-		status = failed("the AppImage cannot be unpacked");
-	else
+	if (!server) {
+		heed_signals();
+		status = unpack(self, offset, folder);
+	}
+	if (!status)
 		status = run(realpath(self, told) ? told : self, folder, words);
+	else if (!ended)
+		failed("the AppImage cannot be unpacked");
 	if (server) {
 		kill(server, SIGTERM);
 		waitpid(server, NULL, 0);

@@ -366,10 +366,10 @@ def test_a_network_without_pytorch_is_refused_before_it_is_charged(run, tmp_path
     words += ["--epsilon", "3", "--delta", "1e-3", "--batch", "16", "--epochs", "1", "--lr", "0.5", "--clip", "1"]
     refused = run(*words, "--ledger", "l.sqlite")
     assert refused.code == 2
-    assert 'pip install "privacy-workbench[deep]"' in refused.err.splitlines()[-1]
+    assert 'pip install "privacy-workbench[deep]"' in refused.err
+    assert len(refused.err.splitlines()) == 1, "nothing is said of a run that cannot be"
     assert not Path("net").exists()
-    with Ledger.open(Path("l.sqlite")) as ledger:
-        assert list(ledger.releases()) == []
+    assert not Path("l.sqlite").exists()
 
 
 @pytest.mark.parametrize("words", [["mechanism", "grr", "--epsilon", "0"], ["sanitise"], ["describe", "sample:nobody"]])

@@ -32,6 +32,7 @@ from workbench.data.samples import sample_tables
 from workbench.data.table import Table
 from workbench.gui.app import application, main_window
 from workbench.gui.pages.protect.share_model import evenly
+from workbench.gui.pages.train import page as train_page
 from workbench.gui.pages.ways import table as marks
 from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
@@ -165,8 +166,10 @@ def text_has_its_usual_size(qapp):
 
 @pytest.fixture(autouse=True)
 def jobs_are_heard_soon(monkeypatch):
-    """Let the window look at a young job more often, as nearly every test waits for several."""
+    """Let the window look at jobs more often, and at a form sooner, as nearly every test waits for several."""
     monkeypatch.setattr(job_center, "QUICK_MS", LOOK_MS)
+    monkeypatch.setattr(job_center, "POLL_MS", 4 * LOOK_MS)
+    monkeypatch.setattr(train_page, "WAIT_MS", 10 * LOOK_MS)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from workbench.gui.app import main_window, settle
+from workbench.gui.project import autosave
 from workbench.paths import user_data, user_state
 from workbench.release.ledger.ledger import Ledger
 from workbench.render.palette import DARK, LIGHT
@@ -27,10 +28,12 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from workbench.gui.app import application, settle
 from workbench.gui.app import main_window
+from workbench.gui.project import autosave
 from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_state
 from workbench.release import path as export
 
+autosave.REST_MS = 20
 app = application()
 window = main_window()
 window.show()
@@ -77,6 +80,11 @@ question.start(20)
 wait(lambda: window.session.opened is not None and window.session.account.dataset, edit)
 app.exec()
 """
+
+
+@pytest.fixture(autouse=True)
+def what_is_not_saved_is_kept_soon(monkeypatch):
+    monkeypatch.setattr(autosave, "REST_MS", 20)
 
 
 @pytest.fixture

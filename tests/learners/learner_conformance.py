@@ -234,18 +234,30 @@ class LearnerConformance:
     def heard(
         self, parameters: Mapping[str, Any], tables: Tables, seed: int | None
     ) -> dict[tuple[int, ...], tuple[Heard, Cost]]:
-        """Return what is asked of every table, by the numbers of its rows; the last number is the empty row's."""
+        """Return what is asked of every table, by the numbers of its rows; the last number is the empty row's.
+
+        Where rows are not dealt by their place, the same is asked of two orders of the same rows, and one is returned.
+        """
         empty = [0.0] * len(self.attributes) + [np.nan if self.target.numeric else EMPTY]
         whole = np.array([*tables.records, empty], dtype=np.float64)
         script: dict[str, list[int]] = {}
-        found = {}
-        for chosen in itertools.product(range(len(whole)), repeat=tables.rows):
+
+        def asked_of(chosen: tuple[int, ...]) -> tuple[Heard, Cost]:
             noise = CheckingNoise(script, seed)
             estimator = self.made(noise, **parameters)
             rows = whole[list(chosen)]
             estimator.fit(rows[:, :-1], rows[:, -1])
             assert noise.paid is not None
-            found[chosen] = noise.heard, noise.paid
+            return noise.heard, noise.paid
+
+        if self.by_place:
+            return {chosen: asked_of(chosen) for chosen in itertools.product(range(len(whole)), repeat=tables.rows)}
+        found = {}
+        for chosen in itertools.combinations_with_replacement(range(len(whole)), tables.rows):
+            found[chosen] = asked_of(chosen)
+            turned = chosen[::-1]
+            if turned != chosen:
+                assert asked_of(turned) == found[chosen], f"the order of rows {chosen} matters"
         return found
 
     def test_its_events_have_a_label_each_and_sum_to_its_cost(self, way):
@@ -448,12 +460,18 @@ def refuse(_cost: Cost) -> None:
     raise BudgetRefusedError("too dear")
 
 
+def changed(heard: Mapping[tuple[int, ...], Any], chosen: tuple[int, ...], place: int, row: int) -> Any:
+    """Return what is asked where that place has another row; of one order of the rows, where only that one is there."""
+    one = (*chosen[:place], row, *chosen[place + 1 :])
+    return heard[one if one in heard else tuple(sorted(one))]
+
+
 def zero_out(heard: Mapping[tuple[int, ...], Any], empty: int) -> Iterator[tuple[Any, Any]]:
     """Yield what is asked of each pair of tables of which the second has one row emptied."""
     for chosen, one in heard.items():
         for i, row in enumerate(chosen):
             if row != empty:
-                yield one, heard[(*chosen[:i], empty, *chosen[i + 1 :])]
+                yield one, changed(heard, chosen, i, empty)
 
 
 def replace_one(heard: Mapping[tuple[int, ...], Any], empty: int) -> Iterator[tuple[Any, Any]]:
@@ -462,7 +480,7 @@ def replace_one(heard: Mapping[tuple[int, ...], Any], empty: int) -> Iterator[tu
     for chosen, one in heard.items():
         for i, row in enumerate(chosen):
             for other in range(row % step, row, step) if row < empty else ():
-                yield one, heard[(*chosen[:i], other, *chosen[i + 1 :])]
+                yield one, changed(heard, chosen, i, other)
 
 
 def spent(one: tuple[Heard, Cost], other: tuple[Heard, Cost], *, replaced: bool = False) -> float:

@@ -11,6 +11,7 @@ import runpy
 import subprocess
 import sys
 import tarfile
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -23,11 +24,19 @@ from environment import BUNDLED, EXTRAS, Environment
 
 import workbench
 from workbench.gui.project.project_file import SUFFIX
+from workbench.params.errors import EXTRAS as MISSING
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
 HOOK = PACKAGING / "pyinstaller" / "hook-workbench.py"
 NAMED = re.compile(r"workbench(\.[a-z_][a-z0-9_]*)+(:\w+)?")
+
+OWN_RUNTIME = pytest.mark.skipif(
+    not all(Path(part).exists() for part in bundles.RUNTIME_NEEDS)
+    or not bundles.shutil.which("mksquashfs")
+    or bool(bundles.shutil.which("appimagetool")),  # it would be used
+    reason="made of squashfs-tools, libsquashfuse-dev and libfuse3-dev",
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +118,7 @@ def test_pyinstaller_is_told_everything(bundle):
     assert words[-1] == str(bundle.root / "packaging" / "pyinstaller" / "start.py")
     left_out = {words[k + 1] for k, word in enumerate(words) if word == "--exclude-module"}
     assert left_out == {*bundles.LEFT_OUT, "lark"}
+    assert "--clean" in words
     assert words[words.index("--additional-hooks-dir") + 1] == str(bundle.root / "packaging" / "pyinstaller")
 
 
@@ -118,11 +128,17 @@ def test_the_version_is_read_without_importing(bundle):
 
 
 def test_the_folder_holds_what_a_person_and_a_desktop_read(bundle):
-    bundles.add_papers(bundle, Path("privacy_workbench-4.5.6-py3-none-any.whl"))
+    wheel = bundle.dist / "privacy_workbench-4.5.6-py3-none-any.whl"
+    wheel.write_text("the wheel", "utf-8")
+    bundles.add_papers(bundle, wheel)
     here = {str(path.relative_to(bundle.folder)) for path in bundle.folder.rglob("*") if path.is_file()}
-    assert {"LICENSE", "licences.txt", "sbom.json", "privacy-workbench.png"} <= here
+    assert {"LICENSE", "licences.txt", "sbom.json", "privacy-workbench.png", wheel.name} <= here
     if sys.platform.startswith("linux"):
-        assert "./privacy_workbench-4.5.6-py3-none-any.whl[deep]" in (bundle.folder / "READ-ME.txt").read_text("utf-8")
+        for place in (bundle.folder, bundle.dist):
+            told = (place / "READ-ME.txt").read_text("utf-8")
+            assert f"./{wheel.name}[deep]" in told
+            extras = told.partition(f"./{wheel.name}[deep,")[2].partition("]")[0].split(",")
+            assert {extra for _, extra in MISSING.values()} == {"deep", *extras}
         assert os.access(bundle.folder / "install.sh", os.X_OK)
         assert "share/applications/privacy-workbench.desktop" in here
         assert "share/icons/hicolor/scalable/apps/privacy-workbench.svg" in here
@@ -157,14 +173,10 @@ class TestAppImage:
         assert image.name.startswith("privacy-workbench-4.5.6-")
         assert image.is_file()
 
-    @pytest.mark.skipif(
-        not all(Path(part).exists() for part in bundles.RUNTIME_NEEDS) or not bundles.shutil.which("mksquashfs"),
-        reason="made of squashfs-tools, libsquashfuse-dev and libfuse3-dev",
-    )
+    @pytest.mark.slow
+    @OWN_RUNTIME
     @pytest.mark.parametrize("how", [{}, {"APPIMAGE_EXTRACT_AND_RUN": "1"}], ids=["mounted", "unpacked"])
     def test_without_its_tool_it_is_made_of_our_own_runtime_and_runs(self, bundle, how):
-        if bundles.shutil.which("appimagetool"):
-            pytest.skip("appimagetool is installed, and is used")
         program = bundle.folder / "workbench"
         program.write_text('#!/bin/sh\necho "$APPDIR" "$@"\nexit 3\n', "utf-8")
         program.chmod(0o755)
@@ -176,6 +188,27 @@ class TestAppImage:
         folder, _, said = done.stdout.partition(" ")
         assert (done.returncode, said) == (3, "help a b\n")
         assert not Path(folder).exists(), "nothing is left behind"
+
+    @pytest.mark.slow
+    @OWN_RUNTIME
+    def test_a_signal_that_comes_while_it_is_unpacked_leaves_nothing_behind(self, bundle, tmp_path):
+        program = bundle.folder / "workbench"
+        program.write_text("#!/bin/sh\nexec sleep 60\n", "utf-8")
+        program.chmod(0o755)
+        with (bundle.folder / "large").open("wb") as large:
+            large.truncate(1 << 28)
+        bundle.environment.folder.mkdir()
+        _, image = bundles.app_image(bundle)
+        room = tmp_path / "room"
+        room.mkdir()
+        how = {"APPIMAGE_EXTRACT_AND_RUN": "1", "TMPDIR": str(room)}
+        with subprocess.Popen([str(image)], env={**os.environ, **how}) as running:
+            while not list(room.glob(".mount_*/usr/lib/*/large")):
+                assert running.poll() is None
+                time.sleep(0.001)
+            running.terminate()
+            assert running.wait(30) == 128 + 15
+        assert not list(room.iterdir())
 
     def test_app_run_starts_the_program_with_its_words(self, bundle):
         program = bundle.folder / "workbench"
@@ -210,6 +243,19 @@ def test_files_for_other_systems_are_well_formed_and_say_that_they_are_untested(
     assert stated["CFBundleExecutable"] == "workbench"
     for path in (PACKAGING / "macos" / "make_app.sh", PACKAGING / "windows" / "privacy-workbench.iss"):
         assert "Untested:" in path.read_text("utf-8")
+
+
+def test_the_installer_for_windows_is_in_the_form_that_its_compiler_reads():
+    value = r'(?:"(?:[^"]|"")*"|[^";]+)'
+    parameters = rf"\w+: {value}(?:; \w+: {value})*"
+    section, places = "", []
+    for line in (PACKAGING / "windows" / "privacy-workbench.iss").read_text("utf-8").splitlines():
+        if found := re.fullmatch(r"\[(Setup|Files|Icons|Registry)\]", line):
+            section = found[1]
+        elif line and not line.lstrip().startswith((";", "#")):
+            assert re.fullmatch(r"[A-Z]\w+=\S.*" if section == "Setup" else parameters, line), line
+            places += re.findall(r'(?:LicenseFile=|Source: ")\.\.\\\.\.\\([\w-]+)', line)
+    assert places == ["LICENSE", "dist"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts")
@@ -249,7 +295,20 @@ def test_every_package_has_its_line_and_its_text():
     head, _, texts = text.partition(contents.RULE)
     assert re.search(r"^numpy +\d\S+ +BSD", head, re.MULTILINE)
     assert re.search(r"^CPython .*PSF-2.0$", head, re.MULTILINE)
-    assert "Apache License" in texts
+    titled = set(re.findall(r"^=+\n(\S+)[^\n]*\n=+$", text, re.MULTILINE))
+    packages = {line.split()[0] for line in head.splitlines()[2:] if line}
+    assert packages - titled <= set(contents.WITHOUT_TEXT)
+    assert {"numpy", "CPython", "resources/fonts/OFL.txt", "LGPL-3", "GPL-3", "Apache-2.0"} <= titled
+    assert "PYTHON SOFTWARE FOUNDATION LICENSE" in texts
+    if contents.COMMON.is_dir():
+        assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts
+
+
+def test_a_licence_that_debian_only_names_is_given_in_full():
+    said = (
+        "in /usr/share/common-licenses/GPL-2. Or /usr/share/common-licenses/CC0-1.0, /usr/share/common-licenses/LGPL'"
+    )
+    assert contents.NAMED.findall(said) == ["GPL-2", "CC0-1.0", "LGPL"]
 
 
 def test_a_library_of_the_system_is_listed_with_its_checksum(tmp_path):
@@ -263,3 +322,6 @@ def test_a_library_of_the_system_is_listed_with_its_checksum(tmp_path):
     assert entry["name"] == "libzzz.so.1"
     assert len(entry["hashes"][0]["content"]) == 64
     json.dumps(entry)
+    linked = contents.component_of(contents.SystemLibrary(None, "libfuse3-dev", "3.14"))
+    assert linked["purl"] == "pkg:deb/debian/libfuse3-dev@3.14"
+    assert "AppImage" in linked["description"]

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from workbench import __version__
 from workbench.jobs.runner import Job, perform
 from workbench.params import ParameterError
 from workbench.params.errors import EXTRAS, absent, how_to_install, is_missing, require
@@ -28,9 +29,11 @@ def test_a_missing_one_is_named_with_the_command(monkeypatch):
     assert 'pip install "privacy-workbench[deep]"' in str(refused.value)
 
 
-def test_a_bundle_cannot_take_it_in_and_says_where_it_goes(monkeypatch):
+def test_a_bundle_cannot_take_it_in_and_names_the_wheel_that_is_handed_out_with_it(monkeypatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert all("READ-ME.txt" in how_to_install(module) for module in EXTRAS)
+    wheel = f"./privacy_workbench-{__version__}-py3-none-any.whl"
+    for module, (_, extra) in EXTRAS.items():
+        assert f'pip install "{wheel}[{extra}]" (see READ-ME.txt)' in how_to_install(module)
 
 
 def test_an_import_that_fails_in_a_job_or_its_process_is_no_bug():

@@ -12,6 +12,7 @@ from workbench.cli.releasing import add_release, check_documents, documents_text
 from workbench.cli.tables import add_data, charged_words, figure
 from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
 from workbench.params import ParameterError, counted, paid
+from workbench.params.errors import require
 from workbench.release.kept_run import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
@@ -58,6 +59,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return _given_up(options)
     if options.test_public and options.test is None:
         raise ParameterError("--test-public needs --test, which is missing", hint="give --test DATA")
+    require("torch", "training a network")  # before anything is read or said of the run
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = training_of(options, context, plan)
     warn_of(work.found.warnings, context)

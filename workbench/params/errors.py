@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Self
 
+from workbench import __version__
 from workbench.params.remedies import Hint, joined, remedies_of
 
 _LONGEST, _END = 1_000, 200
@@ -123,6 +124,9 @@ EXTRAS = {
     "fsspec": ("fsspec", "remote"),
     "fastexcel": ("fastexcel", "formats"),
     "pyreadstat": ("pyreadstat", "formats"),
+    "xlsxwriter": ("XlsxWriter", "formats"),
+    "sqlalchemy": ("SQLAlchemy", "sql"),
+    "sqlglot": ("sqlglot", "sql"),
 }
 """Module → its usual name, and the extra that brings it."""
 
@@ -134,8 +138,11 @@ def is_missing(module: str) -> bool:
 
 def how_to_install(module: str) -> str:
     """Return how to get ``module``, one of :data:`EXTRAS`, as a clause without a final full stop."""
-    command = f'pip install "privacy-workbench[{EXTRAS[module][1]}]"'
-    if getattr(sys, "frozen", False):
+    bundled, extra = getattr(sys, "frozen", False), EXTRAS[module][1]
+    # Beside a bundle lies its wheel; the package index need not have one.
+    package = f"./privacy_workbench-{__version__}-py3-none-any.whl" if bundled else "privacy-workbench"
+    command = f'pip install "{package}[{extra}]"'
+    if bundled:
         return f"it is not part of this bundle: beside it, with Python, {command} (see READ-ME.txt)"
     return f"in a terminal: {command}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import datetime
-import importlib.util
 import io
 import math
 import zlib
@@ -28,6 +27,7 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.rows_in_parts import cells_of, each_column
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.errors import how_to_install, is_missing
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing
@@ -105,14 +105,14 @@ class TableFormat:
         title: in file dialogs.
         write: yields the bytes of a file.
         read: returns the text of a file that :attr:`write` made, by column.
-        needs: the extra that has the library which writes it, and that library.
+        needs: the module of an extra that writes it; empty where it needs none.
     """
 
     name: str
     title: str
     write: Callable[[ReleasedText, Writing], Iterator[bytes]]
     read: Callable[[bytes, Writing], pl.DataFrame]
-    needs: tuple[str, str] | None = None
+    needs: str = ""
 
     def columns(self, text: ReleasedText) -> dict[str, str]:
         """Return the columns that a table of a database gets, with their types; none of a file, which holds its own."""
@@ -120,9 +120,9 @@ class TableFormat:
 
     def require(self, plan: Plan, rows: int) -> None:
         """Raise :class:`InputError` where the format cannot hold a release of so many rows; before it is charged."""
-        if self.needs is not None and importlib.util.find_spec(self.needs[1]) is None:
+        if self.needs and is_missing(self.needs):
             what = f"the library that writes a .{self.name} file is not installed"
-            raise InputError(what, "", f'pip install "privacy-workbench[{self.needs[0]}]"', code="extra-missing")
+            raise InputError(what, "", how_to_install(self.needs), code="extra-missing")
         published = [c for c in plan.columns if c.action != "drop"]
         encoding = self._encoding(plan)
         for column in published:
@@ -429,7 +429,7 @@ TABLE_FORMATS: tuple[TableFormat, ...] = (
     ),
     TableFormat("parquet", "Parquet", _parquet, lambda data, _: pl.read_parquet(io.BytesIO(data)).cast(pl.String)),
     TableFormat("feather", "Feather", _feather, lambda data, _: pl.read_ipc(io.BytesIO(data)).cast(pl.String)),
-    TableFormat("xlsx", "Excel", _xlsx, _read_xlsx, needs=("formats", "xlsxwriter")),
+    TableFormat("xlsx", "Excel", _xlsx, _read_xlsx, needs="xlsxwriter"),
     TableFormat(
         "jsonl",
         "JSON Lines",

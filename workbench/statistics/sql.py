@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.params import ParameterError, WorkbenchError
+from workbench.params.errors import how_to_install
 from workbench.statistics.asked import (
     CORRELATION,
     COUNT,
@@ -61,8 +62,7 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         import sqlglot
         from sqlglot import exp
     except ImportError:
-        hint = 'pip install "privacy-workbench[sql]"'
-        raise WorkbenchError("queries need the library sqlglot", hint=hint) from None
+        raise WorkbenchError("queries need the library sqlglot", hint=how_to_install("sqlglot")) from None
     try:
         statements = sqlglot.parse(query)
     except RecursionError:

@@ -24,6 +24,7 @@ from workbench.data.databases.base import Asked, Database, require_names
 from workbench.data.isolated_child import ANSWER, END, TEXT, TYPES, check_shape, restrict, send
 from workbench.data.opened import RefusedError
 from workbench.data.rows_in_parts import cells_of
+from workbench.params.errors import how_to_install
 
 NAMES, KEYS = b"N", b"I"
 """Frames of JSON: the names of the columns, before their rows; the keys of the first and the last of the rows that
@@ -71,7 +72,7 @@ def _opened(address: Address, secrets: dict[str, str], *, write: bool) -> Databa
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         what = f"the library that reads this database is not installed ({missing})"
-        raise RefusedError(what, "", 'pip install "privacy-workbench[sql]"', "extra-missing") from None
+        raise RefusedError(what, "", how_to_install("sqlalchemy"), "extra-missing") from None
     return made
 
 
