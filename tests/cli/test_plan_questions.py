@@ -107,6 +107,20 @@ def test_the_ways_stand_beside_the_forecast(tmp_path, run):
     assert "release" not in run("forecast", "--plan", plan, "--json").done
 
 
+def test_the_command_advises_by_what_was_asked_as_the_window_does(tmp_path, run):
+    plan = str(tmp_path / "plan.toml")
+    words = ("--for", "named", "--epsilon", "3", "--need", "age,sex,income,label", "--ask", "figures,model:label")
+    assert run("plan", "sample:people", *words, "-o", plan).code == 0
+    told = run("forecast", "--plan", plan, "--rows", "2000", "--json").done["release"]
+    useful = {way["name"]: sum(way["useful"]) for way in told["ways"]}
+    assert useful["statistics"] > useful["model"]
+    assert (told["advised"], told["second"]) == ("model", "statistics")
+    assert "a model leaves out exact figures. " in told["reason"]
+    assert told["reason"].endswith(
+        "Together they cost ε = 6; at ε = 1.5 each they stay at ε = 3, the most that is offered."
+    )
+
+
 # -- ``workbench plan --target``: what the classes to predict get of ε, written into the plan -------------------------
 
 

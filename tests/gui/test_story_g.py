@@ -88,21 +88,14 @@ def test_sixty_columns_are_eight_answers_and_a_decision(hands, tmp_path, monkeyp
     assert [one for one, mark in marks.items() if not mark.endswith("✓")] == ["The correlation of Age and Income"]
     assert hands.text("ways_count") == f"here {len(asked) - 1} of {len(asked)} ✓"
 
-    # The window names the way and the least ε that answer it, unasked; one click takes both, and the undo gives ε back.
-    hands.until(lambda: hands.sees("ways_take_least"))
-    assert "The correlation of Age and Income: at least ε = " in hands.text("ways_least")
-    assert "for synthetic rows" in hands.text("ways_least")
-    before = session.plan
-    hands.finish("ways_take_least")
-    assert session.plan.epsilon > before.epsilon
-    assert session.way == "synthetic"
-    pair = asked.index("The correlation of Age and Income")
-    assert str(table.index(pair, 4).data()).endswith("✓")
-    assert "ε up to 1" in hands.text("ways_offered"), "more than is offered to anyone is said to be"
-    session.undo_stack.undo()
-    hands.choose_way("Statistics")
-    hands.idle()
-    assert session.plan == before
+    # The window says, unasked, that no ε that is offered to anyone answers it, and offers none that is not.
+    hands.until(lambda: hands.sees("ways_least"))
+    told = hands.text("ways_least")
+    assert "The correlation of Age and Income: no ε up to 1, the most that is offered, is enough for synthetic" in told
+    assert told.endswith("What helps: drop columns.")
+    assert not hands.sees("ways_take_least")
+    assert not hands.window.findChild(QAbstractButton, "ways_at_3").isEnabled()
+    assert "no way is near enough for how columns go together" in hands.text("ways_reason")
 
     # Nobody needs that one after all: one answer is changed, every mark is ✓, and one button releases.
     pairs = "The correlation of Age and Income"

@@ -51,6 +51,18 @@ def network(window, qtbot, press, tmp_path, *, epochs="4"):
     retype(window, qtbot, "train_folder", str(tmp_path / "net"))
 
 
+def test_the_question_says_what_delta_is_and_repeats_what_no_model_answers(people, press, answer, qtbot):
+    press(people, "tab_train")
+    forecast(people, qtbot)
+    told = answer("no")
+    press(people, "train_start")
+    qtbot.waitUntil(lambda: bool(told))
+    assert " and δ = " in told[0]
+    assert "δ is the chance that the guarantee fails; the ledger is charged with it, too." in told[0]
+    assert "✗ The mean of age is not answered." in told[0]
+    assert "a model of label" not in told[0].lower()
+
+
 def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(window, tmp_path, press, idle, qtbot):
     source = tmp_path / "towns.csv"
     lines = [f"{i % 90};{i % 7},5;{'yes' if i % 3 else 'no'}" for i in range(300)]

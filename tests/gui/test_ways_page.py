@@ -13,9 +13,11 @@ from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QWidget
 from workbench import learners
 from workbench.deep import networks
 from workbench.gui.widgets import figures_first
+from workbench.gui.widgets.basic import Card
 from workbench.gui.widgets.way_bar import ways
 from workbench.release import kinds
 from workbench.release.verify_any import verify_any
+from workbench.sanitize.questions import NAMES
 
 TABLE = "decide_table"
 MEAN, MODEL = "The mean of age", "A model of label"
@@ -57,6 +59,7 @@ def test_without_a_table_the_page_says_what_to_do(window, press):
 
 def test_every_question_has_a_row_and_every_way_a_column_with_marks(hands):
     assert misfits(hands.window) == []
+    assert isinstance(hands.table(TABLE).parentWidget(), Card), "it has the border that other tables have"
     assert column(hands, "Synthetic") == "● Synthetic ★"
     assert column(hands, "Noisy") == "○ Noisy"
     assert cell(hands, MEAN, "Statistics").startswith("± ")
@@ -84,6 +87,9 @@ def test_the_rows_are_there_with_grey_marks_until_they_are_known(people, press, 
 
 
 def test_another_epsilon_has_no_old_mark_and_a_count_at_each_is_offered(hands):
+    hands.click("tab_questions")
+    hands.click("who_us")
+    hands.finish("tab_ways")
     before = cell(hands, MEAN, "Noisy")
     hands.type_into("ways_epsilon_field", "0.01")
     assert cell(hands, MEAN, "Noisy") in ("…", "± 10 ✗") or cell(hands, MEAN, "Noisy") != before
@@ -101,6 +107,9 @@ def test_another_epsilon_has_no_old_mark_and_a_count_at_each_is_offered(hands):
 
 
 def test_a_wish_is_typed_in_its_row_and_the_epsilon_that_gives_it_is_offered(hands):
+    hands.click("tab_questions")
+    hands.click("who_us")
+    hands.finish("tab_ways")
     hands.choose_way("Noisy")
     hands.type_in_cell(TABLE, MEAN, "within", "4")
     hands.idle()
@@ -322,3 +331,55 @@ def test_one_more_question_is_typed_and_any_pair_can_be_asked(hands):
     session.undo_stack.undo()
     hands.idle()
     assert table.rowCount() == before
+
+
+def answer_questions(hands: Hands, who: str, *asks: str) -> None:
+    """Answer who gets it and what they will ask of it by clicks, and come back."""
+    hands.click("tab_questions")
+    hands.click(f"who_{who}")
+    for name in NAMES:
+        if (name in hands.window.session.questions.asks) != (name in asks):
+            hands.click(f"ask_{name}")
+    hands.finish("tab_ways")
+
+
+def test_a_model_that_is_asked_for_is_advised_and_what_it_leaves_out_is_a_second_release(hands):
+    answer_questions(hands, "named", "figures", "model")
+    hands.type_into("ways_epsilon_field", "3")
+    hands.idle()
+    assert [mark[-1] for mark in (cell(hands, q, "Statistics") for q in ("The median of age", MODEL))] == ["✓", "–"]
+    assert column(hands, "Model").endswith("★"), "although statistics answer more questions"
+    said = hands.text("ways_reason")
+    assert "statistics leave out a model of label; a model leaves out exact figures." in said
+    assert "In a second release statistics would give exact figures. Together they cost ε = 6; at ε = 1.5 each" in said
+    assert hands.see("ways_second").text() == "Second: statistics"
+    hands.finish("ways_second")
+    assert hands.window.session.way == "statistics"
+    assert "A second release could be a model of label." in hands.text("ways_reason")
+    assert hands.see("ways_second").text() == "Second: a model"
+    asked = hands.answer("no")
+    hands.click("ways_release")
+    hands.until(lambda: bool(asked))
+    hands.idle()
+    assert "To release a model of label as well, enter 6: it costs as much." in asked[0]
+    assert "✗ A model of label cannot be trained on it." in asked[0]
+
+
+def test_no_link_offers_more_than_those_who_get_it_are_offered(hands):
+    answer_questions(hands, "anyone", "averages")
+    assert not hands.window.findChild(QPushButton, "ways_at_3").isEnabled()
+    assert hands.see("ways_at_0_5").isEnabled()
+    hands.choose_way("Synthetic")
+    hands.type_in_cell(TABLE, MEAN, "within", "0.9")
+    hands.idle()
+    said = hands.text("ways_least")
+    assert "The mean of age within ± 0.9: no ε up to 1, the most that is offered, is enough for synthetic rows" in said
+    assert said.endswith("What helps: drop columns, choose statistics, change who gets it.")
+    hands.finish("ways_take_least")
+    assert hands.window.page.objectName() == "page_questions"
+    assert hands.window.session.plan.epsilon == 1
+    answer_questions(hands, "us", "averages")
+    assert hands.window.findChild(QPushButton, "ways_at_3").isEnabled()
+    assert "at least ε = " in hands.text("ways_least")
+    hands.finish("ways_take_least")
+    assert 1 < hands.window.session.plan.epsilon <= 10

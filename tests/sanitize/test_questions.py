@@ -128,11 +128,35 @@ def test_a_suggestion_is_a_choice_of_at_most_twelve_in_the_order_of_the_table(dr
         ((MODEL,), "model"),
         ((AVERAGES, PAIRS), "synthetic"),
         ((AVERAGES, ROWS), "synthetic"),
+        ((AVERAGES, MODEL), "synthetic"),
+        ((AVERAGES, PAIRS, MODEL, FIGURES), "synthetic"),
+        ((MODEL, FIGURES), "model"),
         ((), "statistics"),
     ],
 )
 def test_the_way_follows_from_what_is_asked(asks, way):
     assert Questions(asks=asks).way == way
+
+
+def test_what_no_single_way_gives_is_for_a_second_release():
+    """Only statistics have exact figures, and they have no pairs, no model and no rows."""
+    for size in range(1, len(NAMES) + 1):
+        for asks in combinations(NAMES, size):
+            asked = Questions(asks=asks)
+            single = FIGURES not in asks or set(asks) <= {AVERAGES, FIGURES}
+            assert asked.left_out(asked.way) == (() if single else (FIGURES,))
+            assert asked.beside(asked.way) == ("" if single else "statistics")
+    assert Questions(asks=(AVERAGES, MODEL)).beside("statistics") == "model"
+    assert Questions(asks=(PAIRS, ROWS)).left_out("model") == (PAIRS, ROWS)
+
+
+def test_a_wish_belongs_to_an_answer():
+    def way(text: str, *asks: str) -> str:
+        return Questions(asks=asks, needed=("age", "pay"), wishes=(Wish.parse(text),)).way
+
+    assert way("correlation(age, pay) ± 0.1", AVERAGES) == way("mean(age) ± 2", MODEL) == "synthetic"
+    assert way("median(age) ± 2") == way("mean(age) ± 2") == "statistics"
+    assert Questions(asks=(MODEL,), needed=("pay",), wishes=(Wish.parse("mean(age) ± 2"),)).way == "model"
 
 
 def test_noisy_rows_are_for_those_who_look_at_rows_alone():

@@ -10,6 +10,7 @@ from workbench.data.table import Table
 from workbench.params import CancelledError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.synthetic.synthesis_work import synthesis_setting
+from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.questions import Asked
 from workbench.signals.cancel import CancelToken
@@ -19,22 +20,22 @@ from workbench.statistics.queries import queries_of
 from workbench.studies import ways_synthetic
 from workbench.studies.regimes import setting_of, synthetic_cells
 from workbench.studies.solve import least_epsilon
-from workbench.studies.ways import (
+from workbench.studies.ways import NOISE_IN_ROWS, compare_ways, figure_text, synthetic_setting
+from workbench.studies.ways_advice import (
     MODEL,
     NAMES,
     NO,
-    NOISE_IN_ROWS,
     NOT_ANSWERED,
     NOT_KNOWN,
     ROWS,
     STATISTICS,
     SYNTHETIC,
     YES,
-    compare_ways,
-    figure_text,
-    synthetic_setting,
+    Advice,
+    Answer,
+    Way,
 )
-from workbench.studies.ways_asked import asked_request
+from workbench.studies.ways_asked import Question, answered_by, asked_request
 from workbench.studies.ways_draw import draw_ways
 from workbench.studies.ways_synthetic import Trial
 from workbench.studies.why.rows import made_up_columns
@@ -385,6 +386,61 @@ def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(as
     synthetic, statistics = ways.way(SYNTHETIC).useful, ways.way(STATISTICS).useful
     assert synthetic == statistics > ways.way(ROWS).useful
     assert ways.advised == (STATISTICS if asks == ("averages",) else SYNTHETIC)
+
+
+def test_the_usual_margin_of_a_median_of_whole_numbers_is_one_that_some_epsilon_gives():
+    few = Column(name="children", kind="integer", lower=0, upper=20)
+    made = replace(plan(5.0, few), questions=Asked(asks=("averages", "figures")))
+    found = compare_ways(made, 800, coarse=True, train=False)
+    assert [(q.asked, q.enough) for q in found.questions] == [("mean", 0.4), ("median", 1.0)]
+    assert found.way(STATISTICS).useful == 2
+
+
+KINDS = {"averages": "mean", "pairs": "correlation", "model": "model", "figures": "median"}
+
+
+def advice(asks: tuple[str, ...], *, epsilon: float = 1.0, **marks: str) -> Advice:
+    """Return what is advised where each way has these marks, one for each ask."""
+    said = {"y": YES, "n": NO, "-": NOT_ANSWERED, "?": NOT_KNOWN}
+    made = asked(epsilon, asks=tuple(dict.fromkeys(asks)))
+    ways = tuple(Way(name, name, "", tuple(Answer(None, said[one]) for one in marks[name])) for name in NAMES)
+    questions = tuple(Question(KINDS[ask], ("age",), ask, 1.0) for ask in asks)
+    return Advice(ways, made, forecast(made, coarse=True), 900, questions, answered_by(made))
+
+
+def test_what_is_asked_decides_and_the_marks_compare_only_what_suits():
+    both = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="y--", model="--y")
+    assert both.best.name == SYNTHETIC, "pairs, which no way gives at this ε, decide nothing"
+    assert "no way is near enough for how columns go together: change who gets it, or protect fewer" in both.reason
+    more = advice(("averages", "averages", "model"), rows="nnn", synthetic="nny", statistics="yy-", model="--y")
+    assert more.best.name == SYNTHETIC
+    assert "statistics answer more questions, but leave out a model of sick." in more.reason
+    name, said = more.second(more.best)
+    assert name == STATISTICS
+    assert said.startswith("In a second release statistics would give averages and shares. Together they cost ε = 2; ")
+    assert said.endswith("at ε = 0.5 each they stay at ε = 1, the most that is offered.")
+    assert more.second(more.ways[2])[0] == MODEL
+
+
+def test_where_no_way_gives_every_answer_each_is_told_and_a_second_release_gives_the_rest():
+    half = advice(("model", "figures"), epsilon=0.5, rows="n-", synthetic="y-", statistics="-y", model="y-")
+    assert half.best.name == MODEL
+    assert "statistics leave out a model of sick; a model leaves out exact figures." in half.reason
+    said = "In a second release statistics would give exact figures. Together they cost ε = 1."
+    assert half.second(half.best) == (STATISTICS, said)
+    other = half.second(half.ways[2])
+    assert other == (MODEL, "A second release could be a model of sick. Together they cost ε = 1.")
+
+
+def test_a_way_that_answers_nothing_is_not_advised_where_another_answers_something():
+    none = advice(("averages", "model"), rows="nn", synthetic="nn", statistics="y-", model="-y")
+    assert none.best.name == STATISTICS
+    assert none.reason == "At ε = 1 most questions are answered by statistics, but not a model of sick."
+    unknown = advice(("averages", "model"), rows="n?", synthetic="n?", statistics="y-", model="-?")
+    assert unknown.best.name == SYNTHETIC
+    hopeless = advice(("model",), rows="n", synthetic="n", statistics="-", model="n")
+    assert hopeless.best.name == MODEL
+    assert hopeless.reason.startswith("At ε = 1 no way is near enough for a model of sick: ")
 
 
 # -- Made-up rows of a preview follow from the plan alone -------------------------------------------------------------

@@ -20,7 +20,7 @@ from workbench.release.parts import keep_inputs
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.studies.solve import Solution, Wanted
-from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC
+from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
 
 _PLAN = "the plan (TOML) that declares the columns of DATA"
 _OUT = "write what the release takes: of statistics the request (--request), else the plan with its split"

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.params import ParameterError, Parameters, choice, texts
 from workbench.params.field import did_you_mean
-from workbench.sanitize.wishes import Wish
+from workbench.sanitize.wishes import CORRELATION, MEDIAN, Wish
 
 if TYPE_CHECKING:  # loads polars, which the window's first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -76,21 +76,39 @@ class Ask:
     Attributes:
         name: one word, as files and options write it.
         help: what it is, in a sentence.
+        ways: the ways to release that give it, the one that suits it best first.
     """
 
     name: str
     title: str
     help: str
+    ways: tuple[str, ...]
 
 
 AVERAGES, PAIRS, MODEL, ROWS, FIGURES = NAMES = ("averages", "pairs", "model", "rows", "figures")
+WAYS = A_MODEL, SYNTHETIC, A_FEW, NOISY = ("model", "synthetic", "statistics", "rows")
+"""The ways to release; of two that suit the answers as well, the first is advised."""
+
 ASKS = (
-    Ask(AVERAGES, "Averages and shares", "Means, percentages and histograms of single columns"),
-    Ask(PAIRS, "How columns go together", "Tables of two columns, correlations, differences between groups"),
-    Ask(MODEL, "Train a model of", "Predict one column from the others"),
-    Ask(ROWS, "Look at rows", "Open a table row by row, where each value may be far off"),
-    Ask(FIGURES, "A few exact figures", "A handful of figures, each as near to the truth as ε allows"),
+    Ask(
+        AVERAGES,
+        "Averages and shares",
+        "Means, percentages and histograms of single columns",
+        (A_FEW, SYNTHETIC, NOISY),
+    ),
+    Ask(
+        PAIRS,
+        "How columns go together",
+        "Tables of two columns, correlations, differences between groups",
+        (SYNTHETIC, NOISY),
+    ),
+    Ask(MODEL, "Train a model of", "Predict one column from the others", (A_MODEL, SYNTHETIC, NOISY)),
+    Ask(ROWS, "Look at rows", "Open a table row by row, where each value may be far off", (NOISY, SYNTHETIC)),
+    Ask(FIGURES, "A few exact figures", "A handful of figures, each as near to the truth as ε allows", (A_FEW,)),
 )
+
+ASK_OF = {CORRELATION: PAIRS, MEDIAN: FIGURES, MODEL: MODEL, ROWS: ROWS}
+"""Which ask a question belongs to, by what it asks; any other is of averages and shares."""
 
 
 def recipient(name: str) -> Recipient:
@@ -192,17 +210,41 @@ class Questions:
         return self.most if epsilon.is_nan() else min(epsilon, self.most)
 
     @cached_property
-    def way(self) -> str:
-        """The way of releasing that fits: ``rows``, ``synthetic``, ``statistics`` or ``model``.
+    def answers(self) -> tuple[str, ...]:
+        """The asks, with those that the wishes belong to: only statistics have a median; exact figures by default."""
+        given = {*self.asks, *(ASK_OF.get(wish.asked, AVERAGES) for wish in self.wishes_of(self.needed))}
+        return tuple(name for name in NAMES if name in given) or (FIGURES,)
 
-        Noisy rows are for those who only look at rows; synthetic rows are for pairs, and for several asks at once.
+    def left_out(self, way: str) -> tuple[str, ...]:
+        """Return the answers that ``way`` does not give, whatever ε."""
+        return tuple(ask.name for ask in ASKS if ask.name in self.answers and way not in ask.ways)
+
+    @cached_property
+    def ways(self) -> tuple[str, ...]:
+        """The ways that suit: those that give every answer, the best first.
+
+        Where none does, they are those that give all but exact figures, for which there are statistics beside them.
+        Noisy rows are the last, except for those who only look at rows.
         """
-        asks = set(self.asks) | ({FIGURES} if self.wishes and not self.asks else set())
-        if asks == {ROWS}:
-            return "rows"
-        if asks == {MODEL}:
-            return "model"
-        return "statistics" if asks <= {AVERAGES, FIGURES} else "synthetic"
+        every = any(not self.left_out(way) for way in WAYS)
+        asked = [ask for ask in ASKS if ask.name in self.answers and (every or ask.name != FIGURES)]
+        found = [way for way in WAYS if all(way in ask.ways for ask in asked)]
+        last = NOISY if len(self.answers) > 1 else ""
+        return tuple(sorted(found, key=lambda way: (way == last, sum(ask.ways.index(way) for ask in asked))))
+
+    @property
+    def way(self) -> str:
+        """The way that suits best: ``rows``, ``synthetic``, ``statistics`` or ``model``."""
+        return self.ways[0]
+
+    def of(self, answers: Iterable[str]) -> Questions:
+        """Return them with ``answers`` alone."""
+        return replace(self, asks=tuple(answers), wishes=())
+
+    def beside(self, way: str) -> str:
+        """Return the way of a second release, for what ``way`` leaves out; empty where it leaves nothing out."""
+        left = self.left_out(way)
+        return self.of(left).way if left else ""
 
     @property
     def purpose(self) -> str:

@@ -21,7 +21,8 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.wishes import FIGURES, Wish
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.asked import Request, protected
-from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC, YES, answer_at
+from workbench.studies.ways import answer_at
+from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC, YES
 from workbench.studies.ways_asked import Question, statistic_of
 from workbench.studies.wish_needs import METHODS, MOST, Case, Impossible, Method, least, up
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -19,15 +19,28 @@ from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
 from workbench.sanitize.plan import AUTO, Column, Plan
-from workbench.sanitize.questions import MODEL as A_MODEL
-from workbench.sanitize.questions import ROWS as LOOKED_AT
-from workbench.sanitize.recipient import FADED, NORMAL_95, half_length, is_mostly_noise, mostly_noise
+from workbench.sanitize.recipient import NORMAL_95, half_length, is_mostly_noise
 from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.studies.curve import CurvePlan, CurveResult, run_curve
 from workbench.studies.learned_from import MODELS, task_of
 from workbench.studies.regimes import StudyData
+from workbench.studies.ways_advice import (
+    MODEL,
+    NAMES,
+    NO,
+    NOT_ANSWERED,
+    NOT_KNOWN,
+    ROWS,
+    STATISTICS,
+    SYNTHETIC,
+    YES,
+    Advice,
+    Answer,
+    Way,
+    advice_on_typical,
+)
 from workbench.studies.ways_asked import (
     HALF_LEARNT,
     Question,
@@ -108,8 +121,6 @@ def trained_by_ways(
     return result, {p.regime: p.mean for p in result.points if p.metric == main}
 
 
-ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
-
 PAIRS = "in some pairs"
 """Note where synthetic rows give no figure of a correlation: with a target, only pairs with it are measured."""
 
@@ -117,60 +128,6 @@ STRONGEST = "if strong"
 """Note where there is no target: the strongest pairs are measured, one fewer than there are columns."""
 
 _NO_DELTA = Decimal(0)
-
-YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
-"""The marks: whether a way answers a question well enough."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """How well one way answers a question.
-
-    Attributes:
-        half_length: of the expected 95 % interval; ``None`` where the answer is not such a figure.
-        mark: ``yes``, ``no``, ``not answered`` or ``not known yet``.
-        note: what the answer is instead of a figure, or which part of the question it covers.
-    """
-
-    half_length: float | None
-    mark: str
-    note: str = ""
-
-    @property
-    def useful(self) -> bool:
-        """Whether it is within the margin."""
-        return self.mark == YES
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way to release.
-
-    Attributes:
-        name: ``rows``, ``synthetic``, ``statistics`` or ``model``.
-        title: what is released, in a word or two.
-        gives: what a recipient gets and can do with it.
-        answers: one for each question.
-        problem: why this plan cannot be released in this way; empty where it can.
-        warning: a sentence if noisy rows would be mostly noise at this ε; else empty.
-    """
-
-    name: str
-    title: str
-    gives: str
-    answers: tuple[Answer, ...]
-    problem: str = ""
-    warning: str = ""
-
-    @property
-    def useful(self) -> int:
-        """How many of the questions it answers well enough."""
-        return sum(answer.useful for answer in self.answers)
-
-    @property
-    def known(self) -> bool:
-        """Whether every answer is known."""
-        return all(answer.mark != NOT_KNOWN for answer in self.answers)
 
 
 @dataclass(frozen=True)
@@ -182,12 +139,15 @@ class Ways:
         ways: all four.
         advised: name of the advised way.
         reason: why, in a sentence or two.
+        seconds: by the name of a way that leaves something out, the way of a second release for that, and what both
+            cost, in a sentence or two.
     """
 
     questions: tuple[Question, ...]
     ways: tuple[Way, ...]
     advised: str
     reason: str
+    seconds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def way(self, name: str) -> Way:
         """Return one of the ways."""
@@ -202,6 +162,7 @@ class Ways:
 
     def to_plain(self) -> dict[str, Any]:
         """Return them as JSON holds them."""
+        second, both = self.seconds.get(self.advised, ("", ""))
         return {
             "questions": [q.words for q in self.questions],
             "ways": [
@@ -215,7 +176,8 @@ class Ways:
                 for way in self.ways
             ],
             "advised": self.advised,
-            "reason": self.reason,
+            "reason": f"{self.reason} {both}".rstrip(),
+            "second": second,
         }
 
 
@@ -250,7 +212,11 @@ def compare_ways(
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
     inputs = _Inputs(plan, made, target, asked, rows, cancel, coarse, train, drawn)
     ways = tuple(_way(name, inputs) for name in NAMES)
-    return Ways(asked, ways, *_advice(ways, inputs))
+    if plan.questions is None:
+        return Ways(asked, ways, *advice_on_typical(ways, made, rows, target))
+    advice = Advice(ways, plan, made, rows, asked, answered_by(plan))
+    seconds = {way.name: found for way in ways if (found := advice.second(way)) is not None}
+    return Ways(asked, ways, advice.best.name, advice.reason, seconds)
 
 
 def answer_at(plan: Plan, rows: int, question: Question, way: str, cancel: CancelToken) -> Answer:
@@ -314,7 +280,7 @@ def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
     for question in inputs.questions:
         inputs.cancel.check()
         if question.asked == "model":
-            yield _model_answer(name, inputs)
+            yield _model_answer(name, inputs.plan, inputs.rows, inputs.cancel, train=inputs.train)
         elif question.asked == "rows":
             yield _looking_answer(name, inputs)
         else:
@@ -339,21 +305,29 @@ def _looking_answer(name: str, inputs: _Inputs) -> Answer:
     return Answer(None, NO if is_mostly_noise(inputs.forecast, inputs.rows) else YES, "yes, noisy")
 
 
-def _model_answer(name: str, inputs: _Inputs) -> Answer:
+def _model_answer(name: str, plan: Plan, rows: int, cancel: CancelToken, *, train: bool) -> Answer:
     """Return the answer of a way to those who want a model: how much it learns of the target from what is released."""
-    if name == STATISTICS or inputs.target is None or len(inputs.plan.protected) < 2:
+    target = _target(plan)
+    if name == STATISTICS or target is None or len(plan.protected) < 2:
         return Answer(None, NOT_ANSWERED)
-    key = _key(inputs.plan, inputs.target, inputs.rows)
+    key = _key(plan, target, rows)
     found = _KEPT.get(key)
     if found is None:
-        if not inputs.train:
+        if not train:
             return Answer(None, NOT_KNOWN)
-        found = _learnt(*key, inputs.cancel)
+        found = _learnt(*key, cancel)
         while len(_KEPT) >= _MOST_KEPT:
             _KEPT.pop(next(iter(_KEPT)), None)
         _KEPT[key] = found
     learnt = found[name]
     return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, f"{learnt.found:.2f} of {learnt.of:.2f}")
+
+
+def shortfalls_of_model(plan: Plan, rows: int) -> tuple[str, ...]:
+    """Return what :meth:`Ways.shortfalls` says of a model, at once: no other way is compared, and nothing trained."""
+    answers = {"model": _model_answer(MODEL, plan, rows, NEVER, train=False)}
+    found = [(question, answers.get(question.asked, Answer(None, NOT_ANSWERED))) for question in asked_of(plan)]
+    return tuple(_shortfall(question, answer) for question, answer in found if answer.mark not in (YES, NOT_KNOWN))
 
 
 _Figures = Callable[[Question], float | None]
@@ -513,45 +487,3 @@ def _shortfall(question: Question, answer: Answer) -> str:
         return f"{asked} is not answered{where}."
     near = figure_text(question.asked, answer.half_length)
     return f"{asked} is known to {near} only, not to {figure_text(question.asked, question.enough)}."
-
-
-def _advice(ways: tuple[Way, ...], inputs: _Inputs) -> tuple[str, str]:
-    """Return the name of the way that is advised, and why: the way that suits what is asked, unless it answers less."""
-    forecast, target, rows = inputs.forecast, inputs.target, inputs.rows
-    noisy, synthetic, statistics, _ = ways
-    lost = [c.name for c in forecast.columns if mostly_noise(c, rows)]
-    faded = [c.name for c in forecast.columns if c.relations_kept < FADED] if len(forecast.columns) > 1 else []
-    epsilon = f"{float(forecast.epsilon_row):.4g}"
-    asked = None if inputs.plan.questions is None else answered_by(inputs.plan)
-    asks = () if asked is None else asked.asks
-    if asks == (A_MODEL,) and target is not None:
-        return MODEL, f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
-    if asks == (LOOKED_AT,) and not noisy.warning:
-        return ROWS, f"At ε = {epsilon} noisy rows suit those who look at rows."
-    if not lost and not faded and noisy.useful == max(way.useful for way in ways):
-        return (
-            ROWS,
-            f"At ε = {epsilon} noisy rows keep the values and their relations; no other way lets a recipient do as "
-            "much.",
-        )
-    if lost:
-        why = f"At ε = {epsilon} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
-    elif faded:
-        why = (
-            f"At ε = {epsilon} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with "
-            "others"
-        )
-    else:
-        why = f"At ε = {epsilon} noisy rows answer {noisy.useful} of {len(inputs.questions)} questions"
-    if statistics.useful and statistics.useful == synthetic.useful and asked is not None and asked.way == STATISTICS:
-        return STATISTICS, f"{why}. A few figures answer all that synthetic rows do: statistics are advised."
-    if synthetic.useful and synthetic.useful >= statistics.useful:
-        return SYNTHETIC, f"{why}. Synthetic rows keep more at the same ε, and are advised."
-    if statistics.useful:
-        return STATISTICS, f"{why}, and synthetic rows answer less than a few figures do: statistics are advised."
-    if target is not None:
-        return (
-            MODEL,
-            f"{why}, and figures would be too far off as well: train a private model of {target}, or raise ε.",
-        )
-    return STATISTICS, f"{why}, and figures would be too far off as well: raise ε, or protect fewer columns."

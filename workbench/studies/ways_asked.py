@@ -173,7 +173,9 @@ def _two_numbers(numbers: list[Column], target: str | None) -> tuple[Column, Col
 def _middle(asked: Literal["mean", "median"], column: Column) -> Question:
     lower, upper = column.bounds()
     words = f"the mean of {column.name}" if asked == "mean" else f"the median of {column.name}"
-    return Question(asked, (column.name,), words, NEAR * (upper - lower))
+    near = NEAR * (upper - lower)
+    whole = asked == "median" and column.kind == "integer"  # it is one of the values: the next one is 1 away
+    return Question(asked, (column.name,), words, max(near, 1.0) if whole else near)
 
 
 def _share(column: Column) -> Question:

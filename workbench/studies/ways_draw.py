@@ -25,15 +25,8 @@ from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
 from workbench.studies.learned_from import task_of
 from workbench.studies.regimes import StudyData
-from workbench.studies.ways import (
-    PLAIN,
-    REGIMES,
-    ROWS,
-    STATISTICS,
-    SYNTHETIC,
-    synthetic_setting,
-    trained_by_ways,
-)
+from workbench.studies.ways import PLAIN, REGIMES, synthetic_setting, trained_by_ways
+from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
 from workbench.studies.ways_asked import Question, asked_of, asked_request
 from workbench.synth.columns import coded_cells
 from workbench.synth.synthesis import cost_of_synthesis, synthesised

@@ -32,7 +32,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import QUANTILES, QUARTERS, Request, Statistic
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import Query, queries_of, queries_paid
-from workbench.studies.ways import ROWS, STATISTICS, SYNTHETIC, rounded_by, row_figures, synthetic_figures
+from workbench.studies.ways import rounded_by, row_figures, synthetic_figures
+from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
 from workbench.studies.ways_asked import Question, question_of, statistic_of
 
 MOST = 50.0

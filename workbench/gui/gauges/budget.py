@@ -12,9 +12,10 @@ from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
-from workbench.gui.widgets.way_bar import MODEL, inside
+from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
-from workbench.sanitize.questions import Questions, recipient
+from workbench.sanitize.questions import MODEL as A_MODEL
+from workbench.sanitize.questions import WAYS, Questions, recipient
 
 HIGH = Decimal(5)
 """An ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %."""
@@ -168,10 +169,10 @@ def released_words(steps: Sequence[ReleasedStep]) -> str:
     return tr("{kinds} released", kinds=", ".join(kinds)) if kinds else ""
 
 
-def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0), model_of: str = "") -> str:
+def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0), second: str = "") -> str:
     """Return what a release does to the caps that nobody has set yet, as further sentences; else nothing.
 
-    ``model_of`` is the target of a model that was asked for, too, where this is none.
+    ``second`` is, in words, what a second release would be of that this one leaves out.
     """
     first, of_delta = account.cap is None, bool(delta) and account.delta_cap is None
     if not first and not of_delta:
@@ -185,13 +186,14 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
         "it, and it can be raised later.",
         cap=cap,
     )
-    if model_of and first:
+    if second and first:
         twice = entered(2 * epsilon)
-        room = tr(
-            "To release a model of {column} as well, enter {twice}: it costs as much.", column=model_of, twice=twice
-        )
+        room = tr("To release {second} as well, enter {twice}: it costs as much.", second=second, twice=twice)
         said = f"{said} {room}"
     return f" {said}"
+
+
+DELTA_WORDS = tr_later("δ is the chance that the guarantee fails; the ledger is charged with it, too.")
 
 
 def high_words(epsilon: Decimal) -> str:
@@ -201,6 +203,23 @@ def high_words(epsilon: Decimal) -> str:
         epsilon=at_most(epsilon),
         belief=percent(posterior(float(epsilon), 0.1).high),
     )
+
+
+def second_words(questions: Questions, way: str) -> str:
+    """Return in words the release that gives what ``way`` leaves out; empty where that is nothing.
+
+    Of noisy rows little is learnt: where a model is asked for, it is named beside them.
+    """
+    second = questions.beside(way) if way in WAYS else ""
+    if questions.target and (second == MODEL or (way == ROWS and A_MODEL in questions.answers)):
+        return tr("a model of {target}", target=questions.target)
+    return inside(second) if second else ""
+
+
+def warned_of(questions: Questions, planned: Decimal, charged: Decimal) -> str:
+    """Return what is to be known of a high ε before it is charged, as further paragraphs; empty where it is low."""
+    high = f"⚠ {high_words(charged)}" if charged > HIGH else ""
+    return "".join(f"\n\n{one}" for one in (high, offered_words(questions, planned)) if one)
 
 
 def offered_words(questions: Questions, epsilon: Decimal) -> str:

@@ -5,13 +5,13 @@ All that the pages of a release want of the engine's release path is asked for h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.gauges.budget import HIGH, first_words, high_words, offered_words
+from workbench.gui.gauges.budget import DELTA_WORDS, first_words, second_words, warned_of
 from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
@@ -24,7 +24,6 @@ from workbench.gui.widgets.formatting import at_least, at_most, count, day_of, e
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
-from workbench.sanitize.questions import MODEL
 from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
@@ -216,7 +215,8 @@ def asked_plan(draft: DraftPlan, plan: Plan) -> Plan:
 def lacks_of(draft: DraftPlan, plan: Plan, rows: int, way: str, cancel: CancelToken) -> tuple[str, ...]:
     """Return a sentence for everything that a way does not answer well enough; from public facts alone."""
     from workbench.sanitize.forecast import forecast
-    from workbench.studies.ways import NAMES, compare_ways
+    from workbench.studies.ways import compare_ways
+    from workbench.studies.ways_advice import NAMES
 
     if way not in NAMES or not plan.protected:
         return ()
@@ -368,13 +368,13 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
             "This charges {cost} and writes {title} to {name}; nothing is uploaded.", title=asked.title, **what
         )
     worth = f"\n\n{asked.worth}" if asked.worth else ""
-    left, questions = account.remaining, outlook.plan.questions
-    model_of = questions.target or "" if MODEL in questions.asks else ""
+    left, second = account.remaining, second_words(outlook.plan.questions, asked.way)
     sentences = [
         charged,
+        tr(DELTA_WORDS) if delta else "",
         tr("It cannot be undone."),
         "" if left is None else tr("ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0)))),
-        first_words(account, epsilon, model_of=model_of).strip(),
+        first_words(account, epsilon, second=second).strip(),
         tr_sentence(commitment(plan.unit, plan.rows_per_person)),
     ]
     return f"{' '.join(filter(None, sentences))}{worth}{_warnings(outlook)}"
@@ -413,13 +413,15 @@ def waiting_question(outlook: BeforeRelease) -> str:
 
 
 def _warnings(outlook: BeforeRelease) -> str:
-    epsilon = outlook.cost.epsilon
-    above = offered_words(outlook.plan.questions, outlook.plan.epsilon)
-    high = f"\n\n⚠ {high_words(epsilon)}" if epsilon > HIGH else ""
-    high += f"\n\n{above}" if above else ""
-    lacks = _listed(tr("Not answered well by it:"), [f"✗ {tr_sentence(one)}" for one in outlook.lacks])
+    high = warned_of(outlook.plan.questions, outlook.plan.epsilon, outlook.cost.epsilon)
+    lacks = lacking(outlook.lacks)
     outside = _listed(tr("Outside the guarantee:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
     return f"{high}{lacks}{outside}{_about_the_file(outlook)}"
+
+
+def lacking(lacks: Sequence[str]) -> str:
+    """Return a line for everything that a release does not answer well of what will be asked; empty where it does."""
+    return _listed(tr("Not answered well by it:"), [f"✗ {tr_sentence(one)}" for one in lacks])
 
 
 def _listed(title: str, lines: list[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.gui.gauges.budget import DELTA_WORDS
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 from workbench.learners.tasks import task
@@ -89,16 +90,19 @@ def question(
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
     back = tr(QUIET) if quiet else tr("Cancelling does not give ε back: private figures are shown while it trains.")
     use = tr_sentence(task(chosen.task).use).replace("{target}", str(target))
-    delta = f", δ = {entered(found.delta)}" if found.delta else ""
     of = f" ({tr_sentence(found.made_of)})" if found.made_of else ""
+    charged = f"{at_most(found.epsilon)}{exactly(found.epsilon)}{of}"
+    if found.delta:
+        charged = tr("{epsilon} and δ = {delta}", epsilon=charged, delta=entered(found.delta))
     asked = tr(
         "{title}: {use}, released into {name}. This charges ε = {cost} for good: a release cannot be undone.",
         title=tr_sentence(chosen.title),
         use=use,
         name=folder.name,
-        cost=f"{at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of}",
+        cost=charged,
     )
-    parts = [f"{asked} {back}" if found.sigma is not None else asked]
+    also = tr(DELTA_WORDS) if found.delta else "", back if found.sigma is not None else ""
+    parts = [" ".join(filter(None, (asked, *also)))]
     if tested:
         parts.append(
             tr_n(

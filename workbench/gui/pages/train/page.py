@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 
-from workbench.gui.gauges.budget import first_words
+from workbench.gui.gauges.budget import first_words, second_words, warned_of
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
+from workbench.gui.pages.release_tasks import lacking
 from workbench.gui.pages.run_page import NO_TARGET, RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import messages as words
@@ -26,7 +27,7 @@ from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
-from workbench.gui.widgets.way_bar import SYNTHETIC
+from workbench.gui.widgets.way_bar import MODEL, SYNTHETIC
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.errors import how_to_install, is_missing
@@ -244,7 +245,7 @@ class TrainPage(RunPage):
         """Look whether the source is as it was opened, and ask once more."""
         actions.look_at_source(self.session, self.jobs, partial(self._ask, self._what()))
 
-    def _ask(self, what: object, changed: str) -> None:
+    def _ask(self, what: object, changed: str, lacks: tuple[str, ...]) -> None:
         """Ask once more, then charge, train and release ``what``; ``changed`` is said of the source."""
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None or self.running or what != self._what():
@@ -254,7 +255,10 @@ class TrainPage(RunPage):
         test = self.test.images
         target = self.session.target if self.session.images is None else tr("the class")
         text = words.question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
-        text += first_words(self.session.account, found.epsilon, found.delta)
+        asked = self.session.questions
+        second = "" if self.session.opened is None else second_words(asked, MODEL)
+        text += first_words(self.session.account, found.epsilon, found.delta, second)
+        text += f"{warned_of(asked, found.epsilon, found.epsilon)}{lacking(lacks)}"
         noted = filter(None, (f"{changed}." if changed else "", tr_sentence(self.session.account.seen)))
         text += "".join(f"\n\n⚠ {note}" for note in noted)
         verbs = {"yes": tr("Train and release")}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
+from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import find_paused, read_account
 from workbench.gui.session.account_view import ReleasedStep
@@ -201,12 +202,25 @@ class TrainingRun:
     resumed: Path | None = None
 
 
-def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str], None]) -> None:
-    """Find out whether the files that were opened are as they were read; ``ask`` takes what is to be said of it."""
-    opened = session.open_data
+def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str, tuple[str, ...]], None]) -> None:
+    """Find out what is to be known before a charge; ``ask`` takes it.
+
+    That is what became of the files that were opened, and what of the questions no model of the table answers.
+    """
+    opened, draft = session.open_data, session.plan
     assert opened is not None
-    job = Job(tr("Checking the release"), lambda emit, cancel: changed_since(opened))
-    jobs.finish(jobs.start(job, key="train-look", on_result=ask), AT_ONCE_S)
+    table = session.opened
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[str, tuple[str, ...]]:
+        from workbench.studies.ways import shortfalls_of_model
+
+        changed = changed_since(opened)
+        if table is None:
+            return changed, ()
+        return changed, shortfalls_of_model(asked_plan(draft, draft.plan()), table.rows_under(draft))
+
+    job = Job(tr("Checking the release"), work)
+    jobs.finish(jobs.start(job, key="train-look", on_result=lambda found: ask(*found)), AT_ONCE_S)
 
 
 def train_model(

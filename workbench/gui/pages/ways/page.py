@@ -41,12 +41,13 @@ from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.way_bar import MODEL, inside
 from workbench.params import ParameterError, WorkbenchError
+from workbench.sanitize.questions import RECIPIENTS, recipient
 from workbench.sanitize.wishes import FORMS
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftPlan
     from workbench.studies.solve import Solution
-    from workbench.studies.ways import Way
+    from workbench.studies.ways_advice import Way
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 
@@ -55,7 +56,7 @@ LEGEND = tr_later(
     "it. ✓ close enough, ✗ not, – not answered."
 )
 WORKING = tr_later("Working out what recipients will see…")
-NOTHING_ANSWERED = tr_later("At this ε no question is answered well: raise ε, or ask for less.")
+NOTHING_ANSWERED = tr_later("At this ε this way answers no question well.")
 MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
 WITH_FIGURES = ("synthetic", "statistics", "rows")  # ways whose answers have a margin; the first is tried first
 
@@ -107,8 +108,9 @@ class WaysPage(PageFrame):
         marks = row(*self._at.values(), None, self._count, spacing=4)
         self._reason = label("", wrap=True, name="ways_reason")
         self._offered = label("", "warn", wrap=True, name="ways_offered")
+        self._second = button("", "ways_second", "link", press=self._choose_second)
         asked = row(label("ε", "muted"), (self.entry, 1))
-        self._top = Card(asked, marks, self._reason, self._offered, pad=12, spacing=6)
+        self._top = Card(asked, marks, row((self._reason, 1), self._second), self._offered, pad=12, spacing=6)
 
     def _make_table(self) -> None:
         self._model = DecideModel(self.session, self._marks)
@@ -122,8 +124,7 @@ class WaysPage(PageFrame):
         self._more.setPlaceholderText(tr("Ask one more: {example}", example=FORMS.rpartition(" or ")[2]))
         self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
-        tip = tr("Use this ε for the whole release")
-        self._take = button("", "ways_take_least", "link", tip=tip, press=self._take_least)
+        self._take = button("", "ways_take_least", "link", press=self._take_least)
         self._least_line = panel(row((self._found, 1), self._take))
         self._solved_line = label("", "muted", wrap=True, name="ways_solved", hidden=True)
         self._badge = badge()
@@ -132,7 +133,7 @@ class WaysPage(PageFrame):
         above = row((label(tr(LEGEND), "muted", wrap=True), 1), self._badge, self._truth)
         self._outside = label("", "warn", wrap=True, name="ways_outside")
         below = self._more, self._refused, self._least_line, self._solved_line, self._outside
-        self._sheet = panel(stack(above, (self._table, 1), *below))
+        self._sheet = panel(stack(above, (Card(self._table, pad=4), 1), *below))
 
     def _make_wide_pane(self) -> QWidget:
         """Return what a wide page has room for beside the questions: what ε means, and which columns leave."""
@@ -222,6 +223,9 @@ class WaysPage(PageFrame):
         """Show how many questions the chosen way answers at each ε; grey where that is not known."""
         for epsilon, pressed in self._at.items():
             reword(pressed, tr("ε = {epsilon}: {count}", epsilon=entered(epsilon), count=self._count_at(epsilon)))
+            pressed.setEnabled(epsilon <= self.session.questions.most)
+            who = tr_sentence(recipient(self.session.questions.recipient).why)
+            pressed.setToolTip(tr("Use this ε") if pressed.isEnabled() else who)
         self._count.setText(tr("here {count}", count=self._count_at(self.session.plan.epsilon)))
         self._show_reason()
 
@@ -243,7 +247,8 @@ class WaysPage(PageFrame):
         own = self._way_at(here)
         for epsilon in BESIDE if own is not None and own.known else ():
             found = self._marks.at(epsilon) if here < epsilon <= most else None
-            ways = [way for way in found.ways if way.name in WITH_FIGURES] if found is not None else []
+            suiting = self.session.questions.ways
+            ways = [way for way in found.ways if way.name in suiting] if found is not None else []
             best = max(ways, key=lambda way: way.useful, default=None)
             if best is not None and own is not None and best.useful > own.useful:
                 at, way, count = entered(epsilon), inside(best.name), _count(best)
@@ -260,9 +265,15 @@ class WaysPage(PageFrame):
         found, session = self._marks.ways, self.session
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
-        said = stated if found is None else f"{tr_sentence(found.reason)}{self._enough()}{self._answered_by_more()}"
+        reason = "" if found is None else " ".join(map(tr_sentence, filter(None, (found.reason, self._both()))))
+        said = stated if found is None else f"{reason}{self._enough()}{self._answered_by_more()}"
         self._reason.setText(said)
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
+        second = self._second_release()
+        self._second.setVisible(second is not None)
+        if second is not None:
+            tip = tr("Choose the way of that release; each is charged by itself")
+            reword(self._second, tr("Second: {way}", way=inside(second[0])), tip)
         say(self._offered, offered_words(session.questions, session.plan.epsilon))
 
     def _show_release(self) -> None:
@@ -370,19 +381,45 @@ class WaysPage(PageFrame):
         wish, what = question.wish, asked_words(question)
         if wish is not None and question.wished:
             what = tr("{question} within {margin}", question=what, margin=localised(wish.margin))
+        offered = self.session.questions.most
+        taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
+        self._take.setVisible(epsilon is not None and not taken and epsilon <= RECIPIENTS[-1].most)
         if epsilon is None:
             self._found.setText(tr("{question}: no ε up to 50 is enough for {way}.", question=what, way=inside(way)))
+            return
+        if epsilon > offered:
+            self._found.setText(self._beyond(question, what, way, epsilon))
+            reword(self._take, tr("Who gets it →"), tr("A release to fewer people may have a larger ε"))
+            return
+        least = {"epsilon": entered(epsilon), "way": inside(way)}
+        self._found.setText(tr("{question}: at least ε = {epsilon} for {way}.", question=what, **least))
+        if way == self.session.way:
+            words = tr("Use ε = {epsilon}", **least)
+        elif epsilon <= self.session.plan.epsilon:  # less would answer this alone
+            words = tr("Use {way}", **least)
         else:
-            least = {"epsilon": entered(epsilon), "way": inside(way)}
-            self._found.setText(tr("{question}: at least ε = {epsilon} for {way}.", question=what, **least))
-            if way == self.session.way:
-                reword(self._take, tr("Use ε = {epsilon}", **least))
-            elif epsilon <= self.session.plan.epsilon:  # less would answer this alone
-                reword(self._take, tr("Use {way}", **least))
-            else:
-                reword(self._take, tr("Use ε = {epsilon} and {way}", **least))
-        taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
-        self._take.setVisible(epsilon is not None and not taken)
+            words = tr("Use ε = {epsilon} and {way}", **least)
+        reword(self._take, words, tr("Use this ε for the whole release"))
+
+    def _beyond(self, question: Question, what: str, way: str, epsilon: Decimal) -> str:
+        """Return that no ε that is offered answers a question, and what to change."""
+        most = self.session.questions.most
+        found, changes = self._marks.at(most) or self._marks.ways, [tr("drop columns")]
+        if found is not None and question in found.questions:
+            at = found.questions.index(question)
+            near = [one.name for one in found.ways if one.name != way and one.answers[at].useful]
+            changes += [tr("choose {way}", way=inside(near[0]))] if near else []
+        if epsilon <= RECIPIENTS[-1].most:
+            changes.append(tr("change who gets it"))
+        return tr(
+            "{question}: no ε up to {most}, the most that is offered, is enough for {way}: that takes ε = {epsilon}. "
+            "What helps: {changes}.",
+            question=what,
+            most=entered(most),
+            way=inside(way),
+            epsilon=entered(epsilon),
+            changes=", ".join(changes),
+        )
 
     def _show_solved(self) -> None:
         """Show what ε all wishes need together, and how it is split; look for it where that is not known."""
@@ -402,7 +439,9 @@ class WaysPage(PageFrame):
 
     def _take_least(self) -> None:
         _, way, epsilon = self._least or (None, "", None)
-        if epsilon is not None:
+        if epsilon is not None and epsilon > self.session.questions.most:
+            self.session.go("questions")
+        elif epsilon is not None:
             other, now = way != self.session.way, self.session.plan.epsilon
             self.session.choose_way(way)
             self.session.set_epsilon(max(epsilon, now) if other else epsilon)
@@ -437,6 +476,20 @@ class WaysPage(PageFrame):
         found = self._marks.ways
         if found is not None:
             self.session.choose_way(found.advised)
+
+    def _second_release(self) -> tuple[str, str] | None:
+        """Return the way of the release that gives what the chosen one leaves out, and what both cost."""
+        found = self._marks.ways
+        return None if found is None else found.seconds.get(self.session.way)
+
+    def _both(self) -> str:
+        second = self._second_release()
+        return "" if second is None else second[1]
+
+    def _choose_second(self) -> None:
+        second = self._second_release()
+        if second is not None:
+            self.session.choose_way(second[0])
 
     def _press(self) -> None:
         if self.session.way == MODEL:

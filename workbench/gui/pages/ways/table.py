@@ -32,7 +32,8 @@ from workbench.sanitize.wishes import Wish
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.studies.solve import Solution
-    from workbench.studies.ways import Answer, Way, Ways
+    from workbench.studies.ways import Ways
+    from workbench.studies.ways_advice import Answer, Way
     from workbench.studies.ways_asked import Question
     from workbench.studies.ways_draw import DrawnWays
 

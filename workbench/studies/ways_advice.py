@@ -1,0 +1,284 @@
+"""Which way to release is advised: what is asked decides which ways suit, and their marks which of these.
+
+The rule is :attr:`~workbench.sanitize.questions.Questions.ways`; the window and the commands say what is said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from workbench.sanitize.forecast import Forecast
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.questions import ASK_OF, AVERAGES, FIGURES, RECIPIENTS, Questions
+from workbench.sanitize.questions import PAIRS as PAIRED
+from workbench.sanitize.questions import ROWS as LOOKED_AT
+from workbench.sanitize.recipient import FADED, mostly_noise
+from workbench.studies.ways_asked import Question
+
+ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
+
+YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
+"""The marks: whether a way answers a question well enough."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How well one way answers a question.
+
+    Attributes:
+        half_length: of the expected 95 % interval; ``None`` where the answer is not such a figure.
+        mark: ``yes``, ``no``, ``not answered`` or ``not known yet``.
+        note: what the answer is instead of a figure, or which part of the question it covers.
+    """
+
+    half_length: float | None
+    mark: str
+    note: str = ""
+
+    @property
+    def useful(self) -> bool:
+        """Whether it is within the margin."""
+        return self.mark == YES
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to release.
+
+    Attributes:
+        name: ``rows``, ``synthetic``, ``statistics`` or ``model``.
+        title: what is released, in a word or two.
+        gives: what a recipient gets and can do with it.
+        answers: one for each question.
+        problem: why this plan cannot be released in this way; empty where it can.
+        warning: a sentence if noisy rows would be mostly noise at this ε; else empty.
+    """
+
+    name: str
+    title: str
+    gives: str
+    answers: tuple[Answer, ...]
+    problem: str = ""
+    warning: str = ""
+
+    @property
+    def useful(self) -> int:
+        """How many of the questions it answers well enough."""
+        return sum(answer.useful for answer in self.answers)
+
+    @property
+    def known(self) -> bool:
+        """Whether every answer is known."""
+        return all(answer.mark != NOT_KNOWN for answer in self.answers)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which way is advised, by what is asked and what the marks are.
+
+    What is asked decides which ways suit (:attr:`Questions.ways`), and of these the one that answers most is advised;
+    of two that answer as much, the one that leaves out less. What no way answers near enough at this ε decides nothing.
+    Where nothing that suits answers anything, all ways are compared.
+
+    Attributes:
+        ways: all four.
+        plan: whose ε it is about.
+        questions: what the ways are compared by, in the order of their answers.
+        asked: what is asked.
+    """
+
+    ways: tuple[Way, ...]
+    plan: Plan
+    forecast: Forecast
+    rows: int
+    questions: tuple[Question, ...]
+    asked: Questions
+
+    def _named(self, name: str) -> Way:
+        return next(way for way in self.ways if way.name == name)
+
+    def _near(self, way: Way, ask: str) -> int | None:
+        """Return how many questions of an ask a way answers; ``None`` where that is not known yet, or there is none."""
+        pairs = zip(self.questions, way.answers, strict=True)
+        marks = [answer.mark for question, answer in pairs if ASK_OF.get(question.asked, AVERAGES) == ask]
+        return None if not marks or NOT_KNOWN in marks else marks.count(YES)
+
+    @cached_property
+    def nowhere(self) -> tuple[str, ...]:
+        """The answers that no way gives near enough at this ε."""
+        return tuple(ask for ask in self.asked.answers if all(self._near(way, ask) == 0 for way in self.ways))
+
+    @cached_property
+    def ruling(self) -> Questions:
+        """The answers that decide which ways suit."""
+        return self.asked.of([ask for ask in self.asked.answers if ask not in self.nowhere] or self.asked.answers)
+
+    @cached_property
+    def best(self) -> Way:
+        """The way that is advised."""
+        suiting = self.ruling.ways
+        able = [self._named(name) for name in suiting if not self._named(name).problem] or [self._named(suiting[0])]
+        noisy, left = self._named(ROWS), self.asked.left_out
+        best = max(able, key=lambda way: (way.useful, -len(left(way.name))))
+        fits = noisy in able and MODEL not in suiting
+        if fits and noisy.useful == best.useful and _keeps_all(self.forecast, self.rows):
+            return noisy
+        return best if best.useful or not best.known else max((best, *self.ways), key=lambda way: way.useful)
+
+    @property
+    def reason(self) -> str:
+        """Why, in some sentences."""
+        best, ruling = self.best, self.ruling
+        given = _given(ruling, ruling.left_out(best.name))
+        if not any(not ruling.left_out(name) for name in NAMES):
+            parts = [_no_single_way(ruling)]
+        elif given:
+            title, epsilon = INSIDE[best.name], _epsilon(self.forecast)
+            parts = [f"At ε = {epsilon} most questions are answered by {title}, but not {given}."]
+        else:
+            parts = [self._why()] if best.useful or not best.known or not self.nowhere else []
+        if self.nowhere:
+            none, epsilon = _given(self.asked, self.nowhere), _epsilon(self.forecast)
+            parts.append(f"At ε = {epsilon} no way is near enough for {none}: {self._way_out}.")
+        return " ".join(parts)
+
+    @property
+    def _way_out(self) -> str:
+        if self.plan.epsilon < self.asked.most:
+            return "raise ε, or protect fewer columns"
+        return (
+            "protect fewer columns"
+            if self.asked.most == RECIPIENTS[-1].most
+            else "change who gets it, or protect fewer columns"
+        )
+
+    def _why(self) -> str:
+        best = self.best
+        if best.name == MODEL:
+            target = self.asked.target
+            if self.ruling.answers != self.asked.answers:
+                return f"A model of {target} is asked for: train a private model."
+            return f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
+        if FIGURES in self.ruling.answers:
+            return "Exact figures are asked for: only statistics give them."
+        if best.name == ROWS and self.ruling.answers == (LOOKED_AT,):
+            epsilon = _epsilon(self.forecast)
+            return f"At ε = {epsilon} noisy rows suit those who look at rows."
+        more = self._named(STATISTICS)
+        if best.name == SYNTHETIC and more.useful > best.useful:
+            left = _given(self.ruling, self.ruling.left_out(STATISTICS))
+            return f"Synthetic rows are advised: statistics answer more questions, but leave out {left}."
+        return _compared(best, self.ways, self.forecast, self.rows)
+
+    def second(self, way: Way) -> tuple[str, str] | None:
+        """Return the way of a second release, for what ``way`` leaves out or answers less of, and what both cost."""
+        missing = [ask for ask in self.asked.answers if ask not in self.nowhere and self._misses(way, ask)]
+        if not missing:
+            return None
+        wanted = self.asked.of(missing)
+        name = max(wanted.ways, key=lambda name: sum(self._near(self._named(name), ask) or 0 for ask in missing))
+        answers = _given(self.asked, [ask for ask in missing if ask not in wanted.left_out(name)])
+        said = f"In a second release {INSIDE[name]} would give {answers}."
+        if name == MODEL:
+            said = f"A second release could be {answers}."
+        epsilon, most = Decimal(repr(self.plan.epsilon)), self.asked.most
+        both, half = (f"{amount.normalize():f}" for amount in (2 * epsilon, most / 2))
+        cost = f"Together they cost ε = {both}; at ε = {half} each they stay at ε = {most}, the most that is offered."
+        if 2 * epsilon <= most:
+            cost = f"Together they cost ε = {both}."
+        return name, f"{said} {cost}"
+
+    def _misses(self, way: Way, ask: str) -> bool:
+        own = self._near(way, ask)
+        less = own is not None and any((self._near(other, ask) or 0) > own for other in self.ways)
+        return less or ask in self.asked.left_out(way.name)
+
+
+INSIDE = {ROWS: "noisy rows", SYNTHETIC: "synthetic rows", STATISTICS: "statistics", MODEL: "a model"}
+"""The words of a way inside a sentence."""
+
+_GIVEN = {
+    AVERAGES: "averages and shares",
+    PAIRED: "how columns go together",
+    LOOKED_AT: "rows to look at",
+    FIGURES: "exact figures",
+}
+"""The words of an answer that a way gives; those of a model name its target."""
+
+
+def _given(asked: Questions, answers: Iterable[str]) -> str:
+    """Return answers in words."""
+    return ", ".join(_GIVEN.get(name, f"a model of {asked.target}") for name in answers)
+
+
+def _no_single_way(asked: Questions) -> str:
+    statistics, model = (_given(asked, asked.left_out(name)) for name in (STATISTICS, MODEL))
+    return (
+        "No way gives every answer: noisy or synthetic rows leave out exact figures; statistics leave out "
+        f"{statistics}; a model leaves out {model}."
+    )
+
+
+def _epsilon(forecast: Forecast) -> str:
+    return f"{float(forecast.epsilon_row):.4g}"
+
+
+def _lost(forecast: Forecast, rows: int) -> list[str]:
+    return [c.name for c in forecast.columns if mostly_noise(c, rows)]
+
+
+def _faded(forecast: Forecast) -> list[str]:
+    columns = forecast.columns
+    return [c.name for c in columns if c.relations_kept < FADED] if len(columns) > 1 else []
+
+
+def _keeps_all(forecast: Forecast, rows: int) -> bool:
+    """Return whether noisy rows keep the values and their relations."""
+    return not _lost(forecast, rows) and not _faded(forecast)
+
+
+def _of_noisy(noisy: Way, forecast: Forecast, rows: int) -> str:
+    """Return what noisy rows lack, to be gone on with."""
+    lost, faded, epsilon, columns = _lost(forecast, rows), _faded(forecast), _epsilon(forecast), forecast.columns
+    if lost:
+        return f"At ε = {epsilon} noisy rows would be mostly noise in {len(lost)} of {len(columns)} columns"
+    if faded:
+        return f"At ε = {epsilon} noisy rows hide how {len(faded)} of {len(columns)} columns go together with others"
+    questions = len(noisy.answers)
+    return f"At ε = {epsilon} noisy rows answer {noisy.useful} of {questions} questions"
+
+
+def _compared(best: Way, ways: tuple[Way, ...], forecast: Forecast, rows: int) -> str:
+    """Return why a way is advised among those that suit, as the marks compare them."""
+    noisy, synthetic, statistics, _ = ways
+    why, epsilon = _of_noisy(noisy, forecast, rows), _epsilon(forecast)
+    if best is noisy:
+        return (
+            f"At ε = {epsilon} noisy rows keep the values and their relations; no other way lets a recipient do as "
+            "much."
+        )
+    if best is synthetic:
+        return f"{why}. Synthetic rows keep more at the same ε, and are advised."
+    if statistics.useful == synthetic.useful:
+        return f"{why}. A few figures answer all that synthetic rows do: statistics are advised."
+    return f"{why}, and synthetic rows answer less than a few figures do: statistics are advised."
+
+
+def advice_on_typical(ways: tuple[Way, ...], forecast: Forecast, rows: int, target: str | None) -> tuple[str, str]:
+    """Return which way is advised where nobody said what will be asked, and why."""
+    noisy, synthetic, statistics, _ = ways
+    best = max((synthetic, statistics, noisy), key=lambda way: way.useful)
+    if noisy.useful == best.useful and _keeps_all(forecast, rows):
+        best = noisy
+    if best.useful:
+        return best.name, _compared(best, ways, forecast, rows)
+    why = _of_noisy(noisy, forecast, rows)
+    if target is not None:
+        return (
+            MODEL,
+            f"{why}, and figures would be too far off as well: train a private model of {target}, or raise ε.",
+        )
+    return STATISTICS, f"{why}, and figures would be too far off as well: raise ε, or protect fewer columns."
