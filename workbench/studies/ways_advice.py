@@ -186,7 +186,8 @@ class Advice:
         if name == MODEL:
             said = f"A second release could be {answers}."
         epsilon, most = Decimal(repr(self.plan.epsilon)), self.asked.most
-        both, half = (f"{amount.normalize():f}" for amount in (2 * epsilon, most / 2))
+        charged = 2 * epsilon * self.plan.rows_per_person
+        both, half = (f"{amount.normalize():f}" for amount in (charged, most / 2))
         cost = f"Together they cost ε = {both}; at ε = {half} each they stay at ε = {most}, the most that is offered."
         if 2 * epsilon <= most:
             cost = f"Together they cost ε = {both}."
