@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.gui.style.language import capital, tr, tr_sentence
+from workbench.gui.style.language import again, capital, tr, tr_sentence
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.runner import MemorySampler
@@ -231,7 +231,7 @@ class JobCenter(QObject):
     def _cancel_text(self, handle: JobHandle) -> None:
         what = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
         how = tr("Paused") if handle.paused else tr("Cancelled")
-        self.noticed.emit("info", f"{how}: {handle.title}." + (f" {what}" if what else ""))
+        self.noticed.emit("info", f"{how}: {again(handle.title)}." + (f" {what}" if what else ""))
 
     def _failure_text(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
         if event.bug:
