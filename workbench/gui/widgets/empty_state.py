@@ -25,7 +25,7 @@ class NothingYet(QWidget):
         ways = {f"{name}_go": (go_to, go_text)} | {f"{name}_go_{page}": (page, text) for page, text in more.items()}
         buttons = []
         for key, (page, text) in ways.items():
-            way = button(text, key, press=lambda _checked, page=page: session.go(page))
+            way = button(text, key, "" if buttons else "primary", press=lambda _checked, page=page: session.go(page))
             buttons.append(way)
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
         whole.setStretch(0, 2)
