@@ -271,6 +271,7 @@ class LedgerPage(PageFrame):
         export.clicked.connect(self._export)
         self.header.addWidget(export)
         self._releases = LinesTable(session, "ledger_releases", tr("Every release, the newest first"), RELEASES)
+        self._releases.least_lines = 2
         self._accounts = LinesTable(session, "ledger_caps", tr("Cap and what remains, per dataset"), ACCOUNTS)
         self._arrange()
         self.set_primary(tr("Verify"), "ledger_verify", self._verify, tr("Recompute the hash chain of every entry"))

@@ -474,7 +474,7 @@ class RunCard(Card):
 
     def notify(self, text: str) -> None:
         say(self._outcome, text)
-        self._speed.setText(tr("{speed} steps/s", speed=self._pace) if self._pace else "")  # a button is beside it
+        self._speed.setText(tr("{speed} steps a second", speed=self._pace) if self._pace else "")
         if text:  # what was said on the way gives its room to the charts
             self._memory.hide()
             self._notice.hide()
