@@ -5,13 +5,16 @@ from central_pages import seen
 from comparisons import add, study
 from hands import LEFT, go_to, show
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QRadioButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QListWidget, QPushButton, QRadioButton, QWidget
 
 from workbench.gui.pages.data.attribute_table import LOWER
 from workbench.gui.pages.help.page import PADDING
 from workbench.gui.pages.protect.share_model import MECHANISM
+from workbench.gui.pages.train.run_card import RunCard
 from workbench.gui.widgets.cell_delegates import CHEVRON
 from workbench.gui.widgets.cell_delegates import PADDING as PADDED
+from workbench.gui.widgets.table_model import Cell, Column
+from workbench.gui.widgets.table_view import LinesTable
 
 TABLE = "height,weight,town\n" + "".join(f"{150 + at % 40},{50 + at % 60},{'ab'[at % 2]}\n" for at in range(80))
 
@@ -49,6 +52,38 @@ def test_without_a_table_a_page_hides_what_works_on_one_and_leads_to_the_data(wi
         assert not [name for name in hidden if seen(window, name)], page
         press(window, leads)
         assert window.page.objectName() == "page_data", page
+
+
+def test_an_empty_page_highlights_the_one_button_that_leads_on(window):
+    for page in ("questions", "risk", "ways", "protect", "preview", "release", "generalise", "compare", "released"):
+        show(window, page)
+        buttons = window.page.findChildren(QPushButton)
+        leads = [part.objectName() for part in buttons if part.isVisible() and part.property("look") == "primary"]
+        assert leads == [f"{page}_nothing_go"], page
+
+
+def test_a_table_asks_for_room_for_four_lines_where_it_has_so_many(window, qtbot):
+    table = LinesTable(window.session, "listed", "Listed", [Column("Name")])
+    qtbot.addWidget(table)
+    table.show()
+    room = []
+    for height in (0, 2, 9):
+        table.lines.show_lines([[Cell(str(at))] for at in range(height)])
+        room.append(table.minimumSizeHint().height())
+    row = table.verticalHeader().defaultSectionSize()
+    assert [more - room[0] for more in room] == [0, row, 3 * row], "one line is kept for an empty table"
+
+
+def test_the_charts_of_a_run_are_below_one_another_in_large_text(window, qtbot):
+    card = RunCard(window.session)
+    qtbot.addWidget(card)
+    card.expect(quiet=False)
+    card.resize(400, 900)
+    card.show()
+    qtbot.waitUntil(lambda: card.loss.y() == card.accuracy.y() and card.loss.x() > 0)
+    window.theme.set_scale(150)
+    card.resize(401, 900)
+    qtbot.waitUntil(lambda: card.loss.y() >= card.accuracy.y() + card.accuracy.height())
 
 
 def test_the_fields_below_the_columns_stand_in_one_line(own, qtbot):

@@ -200,7 +200,7 @@ def test_how_a_run_ended_and_where_its_files_are_is_in_sight(people, qtbot, fini
     assert "Released to" in text_of(people, "train_outcome")
     assert in_sight(area, page.findChild(QLabel, "train_clipped")), "what to do about it, too"
     assert page.findChild(QWidget, "note_train").accessibleName().startswith("Released and paid for.")
-    assert text_of(people, "train_speed").endswith(" steps/s")
+    assert text_of(people, "train_speed").endswith(" steps a second")
     finish(people, "train_where")
     qtbot.waitUntil(lambda: in_sight(area, page.going.where))
     assert people.minimumSizeHint().height() <= 800

@@ -226,6 +226,10 @@ def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
     assert statuses() == ["charged"]
     assert verify_any(target) == []
     assert hands.window.page.objectName() == "page_release"
+    hands.finish("tab_ways")
+    assert (hands.window.page.primary.text(), hands.see("ways_release").text()) == ("Released →", "Release again…")
+    hands.click("ways_released")
+    assert hands.window.page.objectName() == "page_released"
 
 
 def test_the_question_repeats_that_more_than_is_offered_to_anyone_is_released(hands, tmp_path):

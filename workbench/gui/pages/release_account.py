@@ -11,6 +11,7 @@ from workbench.gui.style.language import tr, tr_later, tr_number
 from workbench.gui.widgets.formatting import at_least, at_most, listed
 from workbench.privacy.accounting.event import exact, replace_one
 
+CHARGED_AGAIN = tr_later("This plan has been released; a second draw is a second charge.")
 PAID = tr_later("Release spends privacy budget and cannot be undone.")
 RUNNING = tr_later("Cancelling is free until the file is written.")
 

@@ -510,10 +510,10 @@ class Session(QObject):
         self.runs = (*self.runs, run)
         self.runs_changed.emit()
 
-    def has_released(self, plan: DraftPlan) -> bool:
-        """Whether a table of noisy rows was released by exactly this plan in this session, whatever it is to answer."""
-        rows = [step.plan for step in self.released if not step.model and not step.central]
-        return any(released.with_(asked=plan.asked) == plan for released in rows)
+    def has_released(self, plan: DraftPlan, kind: str = "") -> bool:
+        """Whether this plan was released in this session, as ``kind`` or as noisy rows, whatever they answer."""
+        plans = [step.plan for step in self.released if not step.model and step.central == kind]
+        return any((made if kind else made.with_(asked=plan.asked)) == plan for made in plans)
 
     def newest_release(self, kind: str) -> ReleasedStep | None:
         """Return the newest central release of a kind from the open table, also of an earlier session."""

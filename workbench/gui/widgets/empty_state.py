@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import tr
@@ -23,9 +23,9 @@ class NothingYet(QWidget):
         self._why = label("", "muted", wrap=True, name=f"{name}_why")
         self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         ways = {f"{name}_go": (go_to, go_text)} | {f"{name}_go_{page}": (page, text) for page, text in more.items()}
-        buttons = []
+        buttons: list[QPushButton] = []
         for key, (page, text) in ways.items():
-            way = button(text, key, press=lambda _checked, page=page: session.go(page))
+            way = button(text, key, "" if buttons else "primary", press=lambda _checked, page=page: session.go(page))
             buttons.append(way)
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
         whole.setStretch(0, 2)

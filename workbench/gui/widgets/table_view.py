@@ -39,6 +39,9 @@ Private = bool | Callable[[Sequence[int]], bool]
 HEADING, HEADING_PAD = 13, 22
 """Pixels of the letters of a heading, and beside them, as the style sheet says."""
 
+IN_SIGHT = 4
+"""Lines that a table shows on every page, where it has so many."""
+
 WIDTH = 150
 TIPS = {
     "columns": tr_later(
@@ -472,7 +475,7 @@ class LinesTable(TableView):
     """A table whose columns are as wide as their texts; a wider table gives each its part of the rest.
 
     Attributes:
-        least_lines: lines that are in sight wherever the table is.
+        least_lines: lines that there is room for, also while the table has fewer.
         most_asked: the width up to which it asks for room for all columns.
     """
 
@@ -495,6 +498,7 @@ class LinesTable(TableView):
         self.let_copy(private)
         self.sort_by_headings(indicated=False)
         self.lines.modelReset.connect(self.make_room)
+        self.lines.modelReset.connect(self.updateGeometry)
         self.horizontalHeader().geometriesChanged.connect(self.updateGeometry)
         self.lines.dataChanged.connect(lambda: self._widest.clear())
         self.lines.modelReset.connect(self.sort_again)
@@ -567,7 +571,11 @@ class LinesTable(TableView):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
-        lines, heads = self.least_lines * self.verticalHeader().defaultSectionSize(), self.horizontalHeader()
+        heads = self.horizontalHeader()
+        seen = (
+            0 if self.isHidden() else min(self.lines.height(), IN_SIGHT)
+        )  # the card of several asks for the one shown
+        lines = max(self.least_lines, seen) * self.verticalHeader().defaultSectionSize()
         height = max(heads.sizeHint().height(), heads.minimumHeight())
         asked = min(self.least_width, self.most_asked) if self.most_asked else 0
         return QSize(max(super().minimumSizeHint().width(), asked), height + lines)

@@ -20,7 +20,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, button, label, named, panel, row, stack
+from workbench.gui.widgets.basic import Card, Elided, button, hold_most, label, named, panel, row, stack
 from workbench.gui.widgets.formatting import listed
 from workbench.jobs import CancelToken, Job
 
@@ -249,7 +249,7 @@ class StartPanel(QWidget):
         recent.chosen.connect(session.open_asked)
         samples = label(tr("OR LEARN WITH A SAMPLE"), "caption"), self._samples()
         column = panel(stack(drop, recent, 8, *samples, None, spacing=12))
-        column.setMaximumWidth(WIDEST)
+        hold_most(column, WIDEST)
         self.setLayout(row(column))
 
     def _samples(self) -> QGridLayout:

@@ -413,6 +413,7 @@ class GeneralisePage(RunPage):
         ready = wanted is not None and not self._to_make()
         done = self._found is not None and self._searched == self._present()
         self.show_buttons(missing, ready=ready, done=done)
+        self._run_button.setVisible(not missing and not self.running)  # the empty page has its own way on
         self._mapping.setVisible(done and not self.running)
         self._attack.setVisible(done and not self.running and self._published_as is not None)
         self._show_columns()

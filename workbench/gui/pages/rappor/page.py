@@ -97,7 +97,7 @@ class ResultsView(QWidget):
         first = Card(row(self._title, None, self._badge), self._stated, self._bars, pad=12, spacing=6)
         bits = Card(label(tr("BITS"), "caption"), self._heat, pad=12, spacing=6)
         curves = Card(label(tr("ROC BY NUMBER OF REPORTS"), "caption"), self._roc, pad=12, spacing=6)
-        self.setLayout(stack(first, row((bits, 3), (curves, 2), spacing=12), spacing=12))
+        self.setLayout(stack(first, row((bits, 1), (curves, 1), spacing=12), spacing=12))
         self.hide()
 
     @property

@@ -21,6 +21,7 @@ from workbench.gui.pages.release.pane import DerivedPane, RowsPane, WayPane
 from workbench.gui.pages.release.statistics.pane import StatisticsPane
 from workbench.gui.pages.release.synthetic.pane import SyntheticPane
 from workbench.gui.pages.release_account import (
+    CHARGED_AGAIN,
     PAID,
     RUNNING,
     certainly_refused,
@@ -339,10 +340,7 @@ class SettingsPage(ReleasePage):
 
     @property
     def _done(self) -> bool:
-        session, pane = self.session, self._pane
-        if pane is None or not pane.kind:
-            return pane is not None and session.has_released(session.plan)
-        return any(step.central == pane.kind and step.plan == session.plan for step in session.released)
+        return self._pane is not None and self.session.has_released(self.session.plan, self._pane.kind)
 
     @property
     def _model_is_newest(self) -> bool:
@@ -377,7 +375,7 @@ class SettingsPage(ReleasePage):
         if done:
             if short:
                 return tr("This plan has been released; a second draw needs a higher cap.")
-            return tr("This plan has been released; a second draw is a second charge.")
+            return tr(CHARGED_AGAIN)
         if short:
             return tr("Its ε is more than what is left under the cap: use what remains, or raise the cap first.")
         newest = tr("The model is released. Release… would publish the table, too, and charge again.")

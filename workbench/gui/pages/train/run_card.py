@@ -20,11 +20,11 @@ from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_nu
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import (
     Card,
-    Elided,
     badge,
     button,
     into_sight,
     label,
+    lines,
     look,
     named,
     panel,
@@ -37,6 +37,7 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import at_least, at_most, memory, plain, time_left
+from workbench.render.fonts import scaled
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
 MOST = 2000
@@ -55,10 +56,17 @@ PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 """Figures whose half is a plain figure too."""
 
 
-class StepChart(Chart):
-    """One line over the steps of a run, its newest value written out, and a target where there is one."""
+class RunChart(Chart):
+    """A small chart beside another one, or below it where large text leaves both too little room."""
 
-    least, letters = QSize(140, 88), 11
+    letters = 11
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(scaled(140), scaled(88))
+
+
+class StepChart(RunChart):
+    """One line over the steps of a run, its newest value written out, and a target where there is one."""
 
     def __init__(
         self,
@@ -176,8 +184,8 @@ def _limits(limits: tuple[tuple[str, float, bool], ...]) -> mark.Mark:
             # Where it is longer than the box it takes the margin of the axis, too.
             begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, box.right() + 8)
             # Above its line, which the values never cross; below it only where the line of the cap is in the way.
-            below = at == 0 and any(y - NAME_HEIGHT < on.up(v) < y for _, v, drawn in limits[1:] if drawn)
-            place = QRectF(begin, y + (2 if below else -15), end - begin, 14)
+            below = at == 0 and any(y - scaled(NAME_HEIGHT) < on.up(v) < y for _, v, drawn in limits[1:] if drawn)
+            place = QRectF(begin, y + (2 if below else -scaled(15)), end - begin, scaled(14))
             on.write(place, stated, "danger", "right" if at else "left")
 
     return paint
@@ -239,11 +247,10 @@ TIP = tr_later(
 LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
 
 
-class NormChart(Chart):
+class NormChart(RunChart):
     """A histogram: what lies right of the line at 1 is clipped, and hatched besides its colour."""
 
     margins = QMarginsF(8, 30, 8, 24)
-    least, letters = QSize(140, 88), 11
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "train_norms", tr(NORMS), tr(TIP))
@@ -346,7 +353,7 @@ class RunCard(Card):
         self._rising = label("", "warn", wrap=True, name="train_loss_rises")
         self._clipped = label("", "warn", wrap=True, name="train_clipped")
         self._choosing = label(tr(CHOOSING), "muted", wrap=True, name="train_choosing")
-        self._speed = Elided("", "muted", name="train_speed")
+        self._speed = label("", "muted", wrap=True, name="train_speed")
         self.where = WhereChart(session)
         tip = tr(
             "Train three times: without privacy, with clipping alone, with noise as well. A study: "
@@ -354,9 +361,8 @@ class RunCard(Card):
         )
         self.ask_where = button(tr("Where did the accuracy go?"), "train_where", "link", tip=tip)
         second = panel(row((self._speed, 1), self.ask_where, spacing=12))
-        upper, lower = (
-            panel(row(*charts, spacing=16)) for charts in ((self.accuracy, self.loss), (self.epsilon, self.norms))
-        )
+        upper = panel(lines((self.accuracy, 1), (self.loss, 1), spacing=16))
+        lower = panel(lines((self.epsilon, 1), (self.norms, 1), spacing=16))
         self.body.add(
             panel(row(label(tr("THE RUN"), "caption"), None, self._badge)),
             self._no_steps,
@@ -395,7 +401,7 @@ class RunCard(Card):
         for chart in self.charts:
             chart.begin(0)
         self._begun, self._pace = None, ""
-        self._speed.set_whole("")
+        self._speed.setText("")
         self.where.show_stages(())
         self._show_private()
         for stated in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
@@ -468,7 +474,7 @@ class RunCard(Card):
 
     def notify(self, text: str) -> None:
         say(self._outcome, text)
-        self._speed.set_whole(tr("{speed} steps/s", speed=self._pace) if self._pace else "")  # a button is beside it
+        self._speed.setText(tr("{speed} steps a second", speed=self._pace) if self._pace else "")
         if text:  # what was said on the way gives its room to the charts
             self._memory.hide()
             self._notice.hide()
@@ -495,7 +501,7 @@ class RunCard(Card):
         if self.steps and progress.total == self.steps:
             self._say_pace(progress)
         elif not progress.total:
-            self._speed.set_whole(tr_sentence(progress.label))
+            self._speed.setText(tr_sentence(progress.label))
 
     def _say_pace(self, progress: Progress) -> None:
         done, total = (tr_number(steps, ",.0f") for steps in (progress.done, progress.total))
@@ -508,7 +514,7 @@ class RunCard(Card):
             parts.append(tr("{speed} steps a second", speed=self._pace))
         if progress.seconds_left is not None:
             parts.append(time_left(progress.seconds_left))
-        self._speed.set_whole(" · ".join(parts))
+        self._speed.setText(" · ".join(parts))
 
     def _take_budget(self, budget: Budget) -> None:
         self.step = budget.step

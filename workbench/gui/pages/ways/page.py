@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges.budget import offered_words
 from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.release_account import CHARGED_AGAIN
 from workbench.gui.pages.run_page import draft_refusal, first_problem
 from workbench.gui.pages.ways import PAGE
 from workbench.gui.pages.ways.table import (
@@ -39,7 +40,7 @@ from workbench.gui.widgets.epsilon_entry import plan_entry
 from workbench.gui.widgets.explain import Explainable, Meaning, of_plan
 from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.master_detail import WIDE
-from workbench.gui.widgets.way_bar import MODEL, inside
+from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.params import ParameterError, WorkbenchError
 from workbench.sanitize.questions import RECIPIENTS, recipient
 from workbench.sanitize.wishes import FORMS
@@ -157,8 +158,10 @@ class WaysPage(PageFrame):
         self._settings = button(tr("Settings →"), "ways_settings", tip=tip, press=go)
         tip = tr("Asks once, then charges and publishes")
         self._release = button(tr("Release…"), "ways_release", "primary", tip=tip, press=self._press)
-        for part in (self._settings, self._better, self._release):
-            self.foot.addWidget(part)
+        tip, go = tr("Everything that was released"), lambda: self.session.go("released")
+        self._released = button(tr("Released →"), "ways_released", "primary", tip=tip, press=go)
+        self._released.hide()
+        self.foot.add(self._settings, self._better, self._release, self._released)
         self.primary = self._release
 
     # -- what is shown --------------------------------------------------------------------------------------------
@@ -282,7 +285,9 @@ class WaysPage(PageFrame):
         own = self._chosen()
         poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
         better = None if found is None or not poor or found.advised == way else found.way(found.advised)
-        self._release.setText(tr("Train →") if way == MODEL else tr("Release…"))
+        done = way != MODEL and session.has_released(session.plan, "" if way == ROWS else way)
+        self._released.setVisible(done)
+        self._release.setText(tr("Train →") if way == MODEL else tr("Release again…") if done else tr("Release…"))
         self._release.setAccessibleName(
             tr("Train a model in Models") if way == MODEL else tr("Release {way}", way=inside(way))
         )
@@ -292,10 +297,11 @@ class WaysPage(PageFrame):
         if better is not None:
             reword(self._better, tr("{title} instead", title=tr_sentence(better.title)))
         lead = self._better if better is not None and better.useful > 0 else None if poor else self._release
+        lead = self._released if done else lead  # the highlighted button never pays twice
         self.primary = lead
-        for part in (self._release, self._better):
+        for part in (self._release, self._better, self._released):
             look(part, "primary" if part is lead else "")
-        self.set_note(self._foot_words(own, poor=poor))
+        self.set_note(self._foot_words(own, poor=poor) or (tr(CHARGED_AGAIN) if done else ""))
 
     def _foot_words(self, own: Way | None, *, poor: bool) -> str:
         refused = draft_refusal(self.session)
