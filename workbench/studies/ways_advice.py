@@ -181,7 +181,7 @@ class Advice:
         wanted = self.asked.of(missing)
         name = max(wanted.ways, key=lambda name: sum(self._near(self._named(name), ask) or 0 for ask in missing))
         answers = _given(self.asked, [ask for ask in missing if ask not in wanted.left_out(name)])
-        said = f"In a second release {INSIDE[name]} would give {answers}."
+        said = f"In a second release {INSIDE[name]} would give: {answers}."
         if name == MODEL:
             said = f"A second release could be {answers}."
         epsilon, most = Decimal(repr(self.plan.epsilon)), self.asked.most
