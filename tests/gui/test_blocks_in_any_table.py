@@ -7,6 +7,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QSplitter
 from survey import NEEDED, write_survey
 
+from workbench.gui.widgets.master_detail import MasterDetail
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EditedModel
 from workbench.gui.widgets.table_view import LinesTable, TableView
@@ -337,6 +338,14 @@ def test_the_border_below_the_table_is_moved_and_remembered(survey):
     survey.qtbot.mouseRelease(handle, left, pos=handle.mapFromGlobal(there))
     survey.until(lambda: 20 <= border.sizes()[0] - before[0] <= 32)
     assert survey.window.settings.load("border/attribute_detail/below") is not None
+
+
+def test_every_border_has_a_place_of_its_own_where_it_is_kept(people, visit):
+    for page in ("data", "protect", "risk", "compare", "released", "estimate", "attack"):
+        visit(people, page)
+    borders = [border._key for border in people.findChildren(MasterDetail)]
+    assert len(borders) >= 7
+    assert len(set(borders)) == len(borders)
 
 
 def test_a_range_is_selected_and_dropped_at_once(survey):
