@@ -1,11 +1,16 @@
 """Help is found by typing and by place, and a table can be closed."""
 
+import re
+
+import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QTextBrowser
 
 from workbench.gui.app import main_window
+from workbench.gui.pages import PAGES
 from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
+from workbench.render.help_topics import topic_markdown
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -31,6 +36,14 @@ def test_topics_are_searched_while_typing_and_walked_by_arrows(window, press, qt
     qtbot.keyClicks(search, " hippopotamus")
     assert topics.count() == 0
     assert "Nothing in the help" in text.toPlainText()
+
+
+@pytest.mark.parametrize("code", ["en", "fr", "ru", "vi"])
+def test_the_help_on_the_window_names_every_tab(code):
+    named = re.findall(r"\*\*(.+?)\*\*", topic_markdown("window", code))
+    assert len(named) == len(PAGES) - 1, "all but the help itself"
+    if code == "en":
+        assert named == [page.title for page in PAGES if page.name != "help"]
 
 
 def test_the_glossary_is_a_topic(window):

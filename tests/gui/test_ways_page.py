@@ -368,7 +368,7 @@ def test_a_model_that_is_asked_for_is_advised_and_what_it_leaves_out_is_a_second
     assert column(hands, "Model").endswith("★"), "although statistics answer more questions"
     said = hands.text("ways_reason")
     assert "statistics leave out a model of label; a model leaves out exact figures." in said
-    assert "In a second release statistics would give exact figures. Together they cost ε = 6; at ε = 1.5 each" in said
+    assert "In a second release statistics would give: exact figures. Together they cost ε = 6; at ε = 1.5 each" in said
     assert hands.see("ways_second").text() == "Second: statistics"
     hands.finish("ways_second")
     assert hands.window.session.way == "statistics"

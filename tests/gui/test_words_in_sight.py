@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.deep.networks import NETWORKS
+from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.path_field import PathField
 from workbench.learners import LEARNERS
 
@@ -79,6 +80,16 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     retype(people, qtbot, "train_naive_bayes_count_share", "2")
     problem = people.findChild(QLabel, "train_naive_bayes_count_share_problem")
     assert problem.text().startswith("share of class sizes ")
+    press(people, "train_model_logistic-regression")
+    people.findChild(QComboBox, "train_logistic_regression_weights_from").setFocus()
+    qtbot.waitUntil(lambda: told.text().endswith("Usually whichever suits."))  # as the list calls it, not the command
+
+
+def test_bounds_are_read_in_groups_of_thousands(people):
+    card = ColumnsCard(people.session, "declared")
+    card.follow()
+    model = card.findChild(QTableView, "declared").model()
+    assert "0 to 150,000" in [model.index(at, 2).data() for at in range(model.rowCount())]
 
 
 def test_the_preview_leads_to_the_decision(people, finish, press):

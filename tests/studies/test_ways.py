@@ -417,7 +417,7 @@ def test_what_is_asked_decides_and_the_marks_compare_only_what_suits():
     assert "statistics answer more questions, but leave out a model of sick." in more.reason
     name, said = more.second(more.best)
     assert name == STATISTICS
-    assert said.startswith("In a second release statistics would give averages and shares. Together they cost ε = 2; ")
+    assert said.startswith("In a second release statistics would give: averages and shares. Together they cost ε = 2; ")
     assert said.endswith("at ε = 0.5 each they stay at ε = 1, the most that is offered.")
     assert more.second(more.ways[2])[0] == MODEL
 
@@ -426,7 +426,7 @@ def test_where_no_way_gives_every_answer_each_is_told_and_a_second_release_gives
     half = advice(("model", "figures"), epsilon=0.5, rows="n-", synthetic="y-", statistics="-y", model="y-")
     assert half.best.name == MODEL
     assert "statistics leave out a model of sick; a model leaves out exact figures." in half.reason
-    said = "In a second release statistics would give exact figures. Together they cost ε = 1."
+    said = "In a second release statistics would give: exact figures. Together they cost ε = 1."
     assert half.second(half.best) == (STATISTICS, said)
     other = half.second(half.ways[2])
     assert other == (MODEL, "A second release could be a model of sick. Together they cost ε = 1.")
@@ -436,7 +436,7 @@ def test_a_second_release_is_of_another_way_and_names_what_that_gives_more_of():
     asks = ("averages", "averages", "pairs", "model")
     made = advice(asks, rows="nnnn", synthetic="ynyn", statistics="yy--", model="---y")
     assert made.best.name == SYNTHETIC
-    said = "In a second release statistics would give averages and shares. Together they cost ε = 2; "
+    said = "In a second release statistics would give: averages and shares. Together they cost ε = 2; "
     name, told = made.second(made.best)
     assert (name, told[: len(said)]) == (STATISTICS, said)
     several = replace(made, plan=replace(made.plan, rows_per_person=3))

@@ -51,7 +51,7 @@ def chance_of_failure() -> Any:
         below=1,
         symbol="δ",
         title="chance of failure",
-        help="below 1/rows: noise is then discrete Gaussian where queries are many enough; by default none",
+        help="below 1/rows: noise is then discrete Gaussian where queries are many; without it, δ is 0",
         advanced=True,
     )
 

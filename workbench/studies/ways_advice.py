@@ -182,7 +182,7 @@ class Advice:
         more = {name: [ask for ask in missing if self._gives_more(name, way, ask)] for name in others}
         name = max(others, key=lambda name: sum(self._near(self._named(name), ask) or 0 for ask in more[name]))
         answers = _given(self.asked, more[name])
-        said = f"In a second release {INSIDE[name]} would give {answers}."
+        said = f"In a second release {INSIDE[name]} would give: {answers}."
         if name == MODEL:
             said = f"A second release could be {answers}."
         epsilon, most = Decimal(repr(self.plan.epsilon)), self.asked.most

@@ -16,8 +16,8 @@ SHOWN = 24
 """Values of a list that are shown where it is not edited."""
 
 
-def written(column: DraftColumn, fact: str) -> str:
-    """Return a declared fact as text, empty where it is open."""
+def written(column: DraftColumn, fact: str, spec: str = ".15g") -> str:
+    """Return a declared fact as text, empty where it is open; numbers as ``spec`` says."""
     value = getattr(column, fact)
     if value is None:
         return tr("false, true") if fact == "domain" and column.kind == "boolean" else ""
@@ -25,7 +25,7 @@ def written(column: DraftColumn, fact: str) -> str:
         return ", ".join(map(_quoted, value))
     if column.kind == "date":
         return datetime.date.fromordinal(int(value)).isoformat()
-    return tr_number(value, ".15g")
+    return tr_number(value, spec)
 
 
 def in_short(column: DraftColumn, fact: str) -> str:
@@ -69,7 +69,8 @@ def _declared(column: DraftColumn) -> Cell:
     if column.action == "keep":
         return Cell(tr("published as it is"), "warn")
     if column.lower is not None and column.upper is not None:
-        stated = tr("{low} to {high}", low=in_short(column, "lower"), high=in_short(column, "upper"))
+        low, high = (written(column, bound, ",.15g") for bound in ("lower", "upper"))
+        stated = tr("{low} to {high}", low=low, high=high)
     else:
         stated = in_short(column, "domain")
     return Cell(stated, tip=stated)

@@ -450,7 +450,9 @@ def _usual(spec: Field, default: Any) -> str:
     """Return a sentence on what a field is where nobody changes it; empty where that follows from the table."""
     if default in (None, dataclasses.MISSING):
         return ""
-    return tr("Usually {value}.", value=_written(spec.plain(default)))
+    value = spec.plain(default)
+    written = tr_sentence(spec.title_of(value)) if isinstance(spec, ChoiceField) else _written(value)
+    return tr("Usually {value}.", value=written)
 
 
 def _written(value: Any) -> str:

@@ -79,7 +79,7 @@ class LogisticRegressionParameters(Parameters):
         titles={BY_SIZE: "whichever suits", SEARCH: "a search", SUMS: "noisy sums"},
         default=BY_SIZE,
         title="weights from",
-        help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",
+        help="a search finds the best of many public weights; noisy sums compute them; ε and rows decide which suits",
         advanced=True,
     )
     columns: int | None = how_many(
