@@ -58,10 +58,14 @@ static void pass_on(int signal)
 		ended = signal;
 }
 
-static void heed_signals(void)
+/* A signal that is ignored from the start, as by nohup, stays so: the program inherits that. */
+static void on_signals(void (*how)(int))
 {
-	for (int at = 0; at < 3; at++)
-		signal((int[]){SIGTERM, SIGINT, SIGHUP}[at], pass_on);
+	for (int at = 0; at < 3; at++) {
+		int number = (int[]){SIGTERM, SIGINT, SIGHUP}[at];
+		if (signal(number, SIG_IGN) != SIG_IGN)
+			signal(number, how);
+	}
 }
 
 /* -- unpacked ------------------------------------------------------------------------------------------------- */
@@ -161,6 +165,7 @@ static pid_t mounted(const char *self, size_t offset, const char *folder)
 	if (server == 0) {
 		close(ready[0]);
 		setpgid(0, 0); /* Ctrl+C is for the program: its files are needed until it has ended */
+		on_signals(SIG_DFL);
 		_exit(serve(self, offset, folder, ready[1]));
 	}
 	close(ready[1]);
@@ -183,10 +188,14 @@ static int run(const char *self, const char *folder, char **words)
 	setenv("APPDIR", folder, 1);
 	program = fork();
 	if (program == 0) {
+		on_signals(SIG_DFL);
+		if (ended)
+			_exit(128 + ended);
 		execv(path, words);
 		_exit(failed(path));
 	}
-	heed_signals();
+	if (ended)
+		kill(program, ended);
 	while (waitpid(program, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -194,7 +203,7 @@ static int run(const char *self, const char *folder, char **words)
 
 int main(int count, char **words)
 {
-	char self[PATH_MAX] = "", folder[PATH_MAX - 8], told[PATH_MAX];
+	char self[PATH_MAX] = "", folder[PATH_MAX - 8], told[PATH_MAX], *room = getenv("TMPDIR");
 	size_t offset;
 	int status = 0;
 	pid_t server = 0;
@@ -204,15 +213,16 @@ int main(int count, char **words)
 		return printf("%zu\n", offset) < 0;
 	if (count > 1 && !strcmp(words[1], "--appimage-extract"))
 		return mkdir("squashfs-root", 0755) ? failed("squashfs-root") : unpack(self, offset, "squashfs-root");
-	snprintf(folder, sizeof folder, "%s/.mount_XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	snprintf(folder, sizeof folder, "%s/.mount_XXXXXX", room && *room ? room : "/tmp");
+	on_signals(pass_on); /* from before there is anything to leave behind */
 	if (!mkdtemp(folder))
 		return failed(folder);
 	if (!getenv("APPIMAGE_EXTRACT_AND_RUN"))
 		server = mounted(self, offset, folder);
-	if (!server) {
-		heed_signals();
+	if (!server)
 		status = unpack(self, offset, folder);
-	}
+	else if (ended)
+		status = 128 + ended;
 	if (!status)
 		status = run(realpath(self, told) ? told : self, folder, words);
 	else if (!ended)

@@ -123,6 +123,18 @@ def test_a_copy_has_no_bound_and_says_why(people, finish, released):
     assert "allowed" not in page.chart.accessibleName()
 
 
+def test_a_release_that_is_open_is_not_its_own_original(people, idle, finish, released):
+    people.page.form.choose(released / "out.csv")
+    assert people.page.primary.isEnabled()
+    people.session.open_asked.emit(str(released / "out.csv"))
+    idle(people)
+    finish(people, "tab_attack")
+    assert not people.page.primary.isEnabled()
+    assert not people.page.findChild(QWidget, "attack_report").isVisible()
+    said = people.findChild(QWidget, "note_attack").accessibleName()
+    assert said == "The open table is the release itself. Open the original table first: Data."
+
+
 def test_a_generated_sample_needs_no_table_and_is_not_private(window, finish):
     finish(window, "tab_attack")
     choose(window, "traces")

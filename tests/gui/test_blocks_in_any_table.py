@@ -7,6 +7,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QSplitter
 from survey import NEEDED, write_survey
 
+from workbench.gui.widgets.master_detail import MasterDetail
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import EditedModel
 from workbench.gui.widgets.table_view import LinesTable, TableView
@@ -129,8 +130,7 @@ def test_every_table_has_copy_and_sort_in_its_menu_and_every_edited_one_paste_an
         entries = {action.text() for action in table.actions()}
         assert "Copy" in entries, table.objectName()
         if isinstance(table, SettingsTable | LinesTable):
-            # Decide keeps the order in which the questions were asked: a click on its headings chooses a way.
-            assert ("Sort by This Column" in entries) == (table.objectName() != "decide_table"), table.objectName()
+            assert "Sort by This Column" in entries, table.objectName()
         model = table.model()
         edited = isinstance(model, EditedModel) and any(c.edit or c.tick for c in model.columns)
         assert ({"Paste", "Use for All Selected"} <= entries) == edited, table.objectName()
@@ -338,6 +338,14 @@ def test_the_border_below_the_table_is_moved_and_remembered(survey):
     survey.qtbot.mouseRelease(handle, left, pos=handle.mapFromGlobal(there))
     survey.until(lambda: 20 <= border.sizes()[0] - before[0] <= 32)
     assert survey.window.settings.load("border/attribute_detail/below") is not None
+
+
+def test_every_border_has_a_place_of_its_own_where_it_is_kept(people, visit):
+    for page in ("data", "protect", "risk", "compare", "released", "estimate", "attack"):
+        visit(people, page)
+    borders = [border._key for border in people.findChildren(MasterDetail)]
+    assert len(borders) >= 7
+    assert len(set(borders)) == len(borders)
 
 
 def test_a_range_is_selected_and_dropped_at_once(survey):

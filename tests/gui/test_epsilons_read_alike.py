@@ -144,3 +144,9 @@ def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, fin
         people.findChild(QPushButton, "curve_point_take").click()
     assert people.session.plan.epsilon == Decimal(repr(taken))
     assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]
+    steps = people.session.undo_stack.count()
+    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"), QPointF(10, 10))
+    with qtbot.waitSignal(people.session.notified) as said:
+        qtbot.mouseClick(people.findChild(QPushButton, "curve_point_take"), Qt.MouseButton.LeftButton)
+    assert said.args == ["info", f"The plan's ε is {told}."], "Ctrl+Z would take back another step"
+    assert people.session.undo_stack.count() == steps

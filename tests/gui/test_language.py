@@ -14,6 +14,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QTextBrowser, QWidget
 
 from tests.gui.hands import go_to
+from tests.gui.test_job_strip import endless
 from workbench.cli.main import main
 from workbench.gui import app
 from workbench.gui.pages.data import facts
@@ -31,6 +32,7 @@ from workbench.gui.style.language import (
     typed,
     typed_list,
 )
+from workbench.jobs import Job
 from workbench.params import InputError, ParameterError, integer
 from workbench.params.field import METADATA_KEY
 from workbench.paths import resources
@@ -256,6 +258,15 @@ def test_the_window_changes_its_language_while_it_is_open(window):
     window.menus.actions["language_en"].trigger()
     assert window.rail.buttons["data"].text() == title
     assert window.menus.actions["quit"].text() == "&Quit"
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_work_that_is_cancelled_is_named_in_the_language_of_now(window, qtbot):
+    handle = window.jobs.start(Job(tr("{metric} against {against}", metric=tr("Accuracy"), against="ε"), endless))
+    window.menus.actions["language_fr"].trigger()
+    handle.cancel()
+    qtbot.waitUntil(lambda: not window.jobs.running)
+    assert "Exactitude en fonction de ε" in window.statusBar().currentMessage()
 
 
 @pytest.mark.usefixtures("_english_again")

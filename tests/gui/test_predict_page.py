@@ -134,6 +134,17 @@ def test_a_file_that_is_dropped_on_the_page_is_predicted_for_and_not_opened(iris
     assert text_of(iris, "predict_rows").startswith("flowers.csv")
 
 
+def test_a_model_that_is_dropped_anywhere_is_the_one_that_predicts(iris, finish, idle, model):
+    finish(iris, "tab_data")
+    for folder in (model, model):  # on another page, then on the page itself
+        drop_on(iris, folder)
+        idle(iris)
+        assert iris.page.objectName() == "page_predict"
+        assert iris.page._folder.text() == str(folder)
+        assert text_of(iris, "predict_rows").startswith("iris, open: ")
+    assert statuses() == []
+
+
 def test_a_model_that_was_just_trained_is_taken(window, finish, press, qtbot, answer, tmp_path):
     finish(window, "sample_iris")
     press(window, "tab_train")

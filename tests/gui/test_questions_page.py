@@ -71,6 +71,17 @@ def test_space_and_clicks_tick_and_each_answer_is_one_step(survey):
     assert asked(survey).needed == NEEDED
 
 
+def test_who_unticks_a_kept_column_is_told_that_it_comes_back_protected(survey):
+    survey.click("tab_protect")
+    survey.pick("share_table", "Age", "Action", "keep")
+    survey.click("tab_questions")
+    survey.click_cell(LIST, "Age", "Needed")
+    said = survey.window.statusBar().currentMessage()
+    assert said == "Kept as it is until now: Age. What is ticked again is protected."
+    survey.click_cell(LIST, "Age", "Needed")
+    assert survey.window.session.plan.column("Age").action == "protect"
+
+
 def test_a_click_with_shift_ticks_the_range(survey):
     survey.click_cell(LIST, "Q01", "Needed")
     view, last = survey.table(LIST), survey.index(LIST, "Q05", "Needed")

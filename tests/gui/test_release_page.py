@@ -300,6 +300,7 @@ def test_a_release_is_printed_and_bundled_from_its_card(ready, release, target, 
         area.ensureWidgetVisible(ready.findChild(QWidget, f"shown_release_{name}"))
         finish(ready, f"shown_release_{name}")
         assert result.text() == f"✓ Saved {path}"
+        assert ready.statusBar().currentMessage() == f"Saved {path.name}."
     assert "Certificate of a sanitised table" in page.read_text("utf-8")
     assert verify_any(bundle) == []
     signature = signatures(bundle)

@@ -333,3 +333,22 @@ def test_the_question_says_what_the_target_is_for(model: str, said: str) -> None
     from workbench.release.model.preflight import Preflight
 
     assert question(learner(model), "species", Path("out"), Preflight(Decimal(1), Decimal(0), ())).startswith(said)
+
+
+def test_a_run_that_is_given_up_is_not_called_paused_any_more(people, finish, press, answer, idle, monkeypatch):
+    plan = SimpleNamespace(network="logistic")
+    spent, epsilon = Decimal("0.5"), Decimal(3)
+    run = SimpleNamespace(
+        plan=plan, taken=9, steps=90, spent=spent, epsilon=epsilon, cost=None, shown=True, folder=Path("run")
+    )
+    monkeypatch.setattr("workbench.release.model.paused_training.give_up", lambda book, folder: epsilon)
+    finish(people, "tab_train")
+    people.page.going.notify("Paused. It can go on from step 9; ε = 3 stays reserved for it.")
+    people.session.set_paused((run,))
+    told = answer("yes")
+    press(people, "train_give_up")
+    idle(people)
+    assert "the whole ε = 3 stays charged" in told[0]
+    said = "The run is given up: it costs ε = 3, and nothing was released."
+    assert text_of(people, "train_outcome") == said
+    assert people.statusBar().currentMessage() == said

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 from fits import misfits
-from hands import Hands
+from hands import LEFT, Hands
 from mishaps import statuses, text_of
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QWidget
 
@@ -69,6 +69,19 @@ def test_every_question_has_a_row_and_every_way_a_column_with_marks(hands):
     assert hands.cell(TABLE, MEAN, "truth") == ""
     assert "mostly noise" in hands.text("ways_reason") or "hide" in hands.text("ways_reason")
     assert statuses() == []
+
+
+def test_a_heading_sorts_the_questions_and_a_way_that_is_chosen_keeps_their_order(hands):
+    view = hands.table(TABLE)
+    heads = view.horizontalHeader()
+    asked = [view.model().index(row, 0).data() for row in range(view.model().rowCount())]
+    shown = lambda: [asked[view.verticalHeader().logicalIndex(row)] for row in range(len(asked))]  # noqa: E731
+    assert shown() == asked
+    hands.qtbot.mouseClick(heads.viewport(), LEFT, pos=QPoint(12, heads.height() // 2))
+    assert shown() == sorted(asked, key=str.casefold) != asked
+    hands.choose_way("Noisy")
+    hands.idle()
+    assert shown() == sorted(asked, key=str.casefold)
 
 
 def test_the_rows_are_there_with_grey_marks_until_they_are_known(people, press, qtbot, standstill):

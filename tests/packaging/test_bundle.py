@@ -8,6 +8,7 @@ import os
 import plistlib
 import re
 import runpy
+import signal
 import subprocess
 import sys
 import tarfile
@@ -209,6 +210,33 @@ class TestAppImage:
             running.terminate()
             assert running.wait(30) == 128 + 15
         assert not list(room.iterdir())
+
+    @pytest.mark.slow
+    @OWN_RUNTIME
+    @pytest.mark.parametrize("how", [{}, {"APPIMAGE_EXTRACT_AND_RUN": "1"}], ids=["mounted", "unpacked"])
+    def test_a_signal_that_is_ignored_or_early_ends_nothing_halfway(self, bundle, tmp_path, how):
+        program = bundle.folder / "workbench"
+        program.write_text("#!/bin/sh\necho here\nexec sleep 60\n", "utf-8")
+        program.chmod(0o755)
+        bundle.environment.folder.mkdir()
+        _, image = bundles.app_image(bundle)
+        room = tmp_path / "room"
+        room.mkdir()
+        given = {**os.environ, **how, "TMPDIR": str(room)}
+        with subprocess.Popen(["nohup", str(image)], env=given, stdout=subprocess.PIPE) as running:
+            assert running.stdout.readline() == b"here\n"
+            running.send_signal(signal.SIGHUP)
+            time.sleep(0.3)
+            assert running.poll() is None
+            running.terminate()
+            assert running.wait(30) == 128 + 15
+        for _ in range(5):
+            with subprocess.Popen([str(image)], env=given, stdout=subprocess.DEVNULL) as running:
+                while not list(room.iterdir()):
+                    time.sleep(0.0001)
+                running.terminate()
+                assert running.wait(30) == 128 + 15
+            assert not list(room.iterdir())
 
     def test_app_run_starts_the_program_with_its_words(self, bundle):
         program = bundle.folder / "workbench"

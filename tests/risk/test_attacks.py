@@ -129,7 +129,7 @@ def test_no_bound_follows_without_a_promise_or_a_control_set():
     assert "certificate" in found.why_not
     assert "control set" in dataclasses.replace(found, guarantee=promise).why_not
     allowed = dataclasses.replace(found, guarantee=promise, allowed=0.73105, control=Rate.counted(5, 10))
-    assert allowed.words()[0].endswith("± 0.0; ε = 1 allows at most 73.1 %.")
+    assert allowed.words()[0].endswith("± 0.0 %; ε = 1 allows at most 73.1 %.")
 
 
 # -- the three risks ---------------------------------------------------------------------------------------------------
@@ -336,6 +336,14 @@ def test_a_secret_that_everybody_shares_is_none():
     alike = table({"age": [30 + at for at in range(20)], "town": ["H"] * 20})
     with pytest.raises(InputError, match="'town' has one value"):
         run("reconstruction", alike, of={"original": alike}, secret="town")
+
+
+def test_an_attack_that_fails_tells_no_figure_of_the_rows(monkeypatch):
+    monkeypatch.setattr("workbench.risk.attacks.reconstruction._MOST_PEOPLE", 30)
+    alike = table({"age": [7] * 97, "ill": [at % 2 for at in range(97)]})
+    with pytest.raises(InputError, match="more than 30 people are alike") as told:
+        run("reconstruction", alike, of={"original": alike}, secret="ill", attacks=10)
+    assert "97" not in str(told.value)
 
 
 def test_the_linear_programme_finds_the_only_solution():

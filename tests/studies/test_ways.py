@@ -432,6 +432,17 @@ def test_where_no_way_gives_every_answer_each_is_told_and_a_second_release_gives
     assert other == (MODEL, "A second release could be a model of sick. Together they cost ε = 1.")
 
 
+def test_a_second_release_is_of_another_way_and_names_what_that_gives_more_of():
+    asks = ("averages", "averages", "pairs", "model")
+    made = advice(asks, rows="nnnn", synthetic="ynyn", statistics="yy--", model="---y")
+    assert made.best.name == SYNTHETIC
+    said = "In a second release statistics would give averages and shares. Together they cost ε = 2; "
+    name, told = made.second(made.best)
+    assert (name, told[: len(said)]) == (STATISTICS, said)
+    several = replace(made, plan=replace(made.plan, rows_per_person=3))
+    assert "Together they cost ε = 6; " in several.second(several.best)[1], "as they are charged"
+
+
 def test_a_way_that_answers_nothing_is_not_advised_where_another_answers_something():
     none = advice(("averages", "model"), rows="nn", synthetic="nn", statistics="y-", model="-y")
     assert none.best.name == STATISTICS

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from workbench.sanitize.forecast import Forecast
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.questions import ASK_OF, AVERAGES, FIGURES, RECIPIENTS, Questions
+from workbench.sanitize.questions import ASK_OF, AVERAGES, FIGURES, RECIPIENTS, WAYS, Questions
 from workbench.sanitize.questions import PAIRS as PAIRED
 from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.recipient import FADED, mostly_noise
@@ -178,14 +178,16 @@ class Advice:
         missing = [ask for ask in self.asked.answers if ask not in self.nowhere and self._misses(way, ask)]
         if not missing:
             return None
-        wanted = self.asked.of(missing)
-        name = max(wanted.ways, key=lambda name: sum(self._near(self._named(name), ask) or 0 for ask in missing))
-        answers = _given(self.asked, [ask for ask in missing if ask not in wanted.left_out(name)])
+        others = [name for name in (*self.asked.of(missing).ways, *WAYS) if name != way.name]
+        more = {name: [ask for ask in missing if self._gives_more(name, way, ask)] for name in others}
+        name = max(others, key=lambda name: sum(self._near(self._named(name), ask) or 0 for ask in more[name]))
+        answers = _given(self.asked, more[name])
         said = f"In a second release {INSIDE[name]} would give {answers}."
         if name == MODEL:
             said = f"A second release could be {answers}."
         epsilon, most = Decimal(repr(self.plan.epsilon)), self.asked.most
-        both, half = (f"{amount.normalize():f}" for amount in (2 * epsilon, most / 2))
+        charged = 2 * epsilon * self.plan.rows_per_person
+        both, half = (f"{amount.normalize():f}" for amount in (charged, most / 2))
         cost = f"Together they cost ε = {both}; at ε = {half} each they stay at ε = {most}, the most that is offered."
         if 2 * epsilon <= most:
             cost = f"Together they cost ε = {both}."
@@ -195,6 +197,13 @@ class Advice:
         own = self._near(way, ask)
         less = own is not None and any((self._near(other, ask) or 0) > own for other in self.ways)
         return less or ask in self.asked.left_out(way.name)
+
+    def _gives_more(self, name: str, way: Way, ask: str) -> bool:
+        """Return whether a second release of the way ``name`` gives more of an answer than ``way``."""
+        if ask in self.asked.left_out(name):
+            return False
+        first, second = (self._near(one, ask) or 0 for one in (way, self._named(name)))
+        return ask in self.asked.left_out(way.name) or second > first
 
 
 INSIDE = {ROWS: "noisy rows", SYNTHETIC: "synthetic rows", STATISTICS: "statistics", MODEL: "a model"}

@@ -207,13 +207,11 @@ def take_epsilon(session: Session, epsilon: float) -> None:
             tr("The plan stays as it is: at ε = {epsilon}, {problem}.", epsilon=at_most(epsilon), problem=stated),
         )
         return
-    session.edit(tr("set ε to {epsilon}", epsilon=at_most(epsilon)), scaled)
-    locked = any(c.epsilon is not None for c in scaled.protected)
-    parts = [
-        tr("The plan's ε is {epsilon}.", epsilon=at_most(epsilon)),
-        *([tr("Locked shares keep their part of it.")] if locked else []),
-        tr("Ctrl+Z takes it back."),
-    ]
+    parts = [tr("The plan's ε is {epsilon}.", epsilon=at_most(epsilon))]
+    if scaled.epsilon != session.plan.epsilon:  # else Ctrl+Z would take back another step
+        locked = any(c.epsilon is not None for c in scaled.protected)
+        parts += [*([tr("Locked shares keep their part of it.")] if locked else []), tr("Ctrl+Z takes it back.")]
+        session.edit(tr("set ε to {epsilon}", epsilon=at_most(epsilon)), scaled)
     session.notify("info", " ".join(parts))
 
 

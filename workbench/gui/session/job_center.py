@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.gui.style.language import capital, tr, tr_sentence
+from workbench.gui.style.language import again, capital, tr, tr_sentence
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
 from workbench.jobs.runner import MemorySampler
@@ -83,7 +83,7 @@ class JobHandle(QObject):
     @property
     def stopping(self) -> bool:
         """Whether a stop was asked for and the job has not ended yet."""
-        return self._run.cancelling
+        return self.running and self._asked
 
     @property
     def too_late(self) -> bool:
@@ -91,14 +91,14 @@ class JobHandle(QObject):
         return self._asked and isinstance(self.end, Finished)
 
     def cancel(self) -> None:
-        if self.running and not self._run.cancelling:
+        if self.running and not self._asked:
             self._asked = True
             self._run.cancel()
             self.cancelling.emit()
 
     def pause(self) -> None:
         """Ask the job to stop at its next step so that it can go on later."""
-        if self.on_pause is not None and self.running and not self._run.cancelling:
+        if self.on_pause is not None and self.running and not self._asked:
             self.paused = True
             self.on_pause()
             self.cancel()
@@ -231,7 +231,7 @@ class JobCenter(QObject):
     def _cancel_text(self, handle: JobHandle) -> None:
         what = tr_sentence(handle.end.what) if isinstance(handle.end, Cancelled) else ""
         how = tr("Paused") if handle.paused else tr("Cancelled")
-        self.noticed.emit("info", f"{how}: {handle.title}." + (f" {what}" if what else ""))
+        self.noticed.emit("info", f"{how}: {again(handle.title)}." + (f" {what}" if what else ""))
 
     def _failure_text(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
         if event.bug:

@@ -418,12 +418,17 @@ class MainWindow(QMainWindow):
         self._veil.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
+        """Open what is dropped, or give it to the page that has a use for it: a model to the one that predicts."""
+        from workbench.release.certificate import is_model
+
         self._veil.hide()
         held = dragged(event.mimeData())
         if held.problem:
             self.session.notify("error", held.problem)
             return
         event.acceptProposedAction()
+        if is_model(Path(held.path)):
+            self.show_page("predict")
         if not self.page.drop(held.path):
             self.open(held.path)
 

@@ -152,6 +152,11 @@ class MasterDetail(QWidget):
             QTimer.singleShot(0, self, self.share)  # once the card's lines have their new width
         self.share()
 
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Put the border where it was left once both have their size: before, Qt keeps its shares alone."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._place)
+
     def share(self) -> None:
         """Share the room out as usual, unless a person has moved the border."""
         if not self._moved:
@@ -170,12 +175,11 @@ class MasterDetail(QWidget):
 
     def _place(self) -> None:
         """Put the border where the person has left it, and let the table take what a larger window adds."""
-        kept = Settings().load(self._key) if self._detail.objectName() else None
+        kept = Settings().load(self._key)
         self._moved = kept is not None and self._split.restoreState(kept)  # type: ignore[arg-type]
         for at, share in enumerate(self._widths if self._beside else self._heights):
             self._split.setStretchFactor(at, share)
 
     def _remember(self) -> None:
         self._moved = True
-        if self._detail.objectName():
-            Settings().save(self._key, self._split.saveState())
+        Settings().save(self._key, self._split.saveState())

@@ -252,10 +252,14 @@ class ReleasedCard(Card):
             pressed.setEnabled(True)
             self._notify(stated, kind)
 
+        def saved(_: object) -> None:
+            ended(tr("✓ Saved {path}", path=path), "accent")
+            self._jobs.noticed.emit("info", tr("Saved {name}.", name=path.name))
+
         handle = self._jobs.start(
             Job(title, lambda _emit, cancel: write(self._output, path, cancel), about=path.name),
             key="documents",
-            on_result=lambda _: ended(tr("✓ Saved {path}", path=path), "accent"),
+            on_result=saved,
             on_failure=lambda error: ended(f"{tr('✕ It could not be written.')} {_why(error)}", "danger"),
         )
         handle.cancelling.connect(self._cancelling)

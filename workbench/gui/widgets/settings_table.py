@@ -222,8 +222,7 @@ class SettingsTable(TableView):
         heads.setMinimumSectionSize(NARROWEST)
         for at, width in self._widths.items():
             heads.resizeSection(at, width)
-        if any(column.sorts for column in self._rows.columns):
-            self.sort_by_headings()
+        self.sort_by_headings()
 
     # -- several cells at once ------------------------------------------------------------------------------------
 

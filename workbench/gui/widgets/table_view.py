@@ -80,6 +80,7 @@ class TableView(QTableView):
         super().__init__()
         self._rows = model
         self._wanted, self._needs_only = "", False
+        self._sorted = -1, Qt.SortOrder.AscendingOrder
         self.counts = True
         self._filter_field: TableFilter | None = None
         self._private: Private | None = None
@@ -158,8 +159,9 @@ class TableView(QTableView):
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
         rows = self._rows.order()
         if column >= 0 and not self._rows.columns[column].sorts:
-            self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+            self.horizontalHeader().setSortIndicator(*self._sorted)
             return
+        self._sorted = column, order
         if column >= 0:
             keys = {row: self._rows.sort_key(row, column) for row in rows}
             known = sorted((r for r in rows if keys[r] is not None), key=lambda r: keys[r])

@@ -15,7 +15,6 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION, has_target, target_of, task
 from workbench.params import InputError, Parameters, integer
-from workbench.params.amounts import counted
 from workbench.risk.attacks.base import OpenedModel, Subject
 from workbench.risk.attacks.bound import Guarantee, most_of_coin
 from workbench.risk.attacks.outcome import LEVEL, Outcome, Rate, percent
@@ -93,8 +92,8 @@ def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[A
     y = target_of(table, model.target)
     filled = has_target(y)
     if filled.sum() < least:
-        rows = counted(int(filled.sum()), "row")
-        what = f"it has {rows} with a {task(model.task).noun} to be predicted, and {least} are needed"
+        # Not how many: an attack that fails shows no figure of the rows.
+        what = f"fewer than {least} of its rows have a {task(model.task).noun} to be predicted"
         raise InputError(what, table.source, "give more rows")
     return X[filled], y[filled]
 

@@ -274,7 +274,8 @@ def _of_rows(
     within = [np.flatnonzero((r >= ends[0]) & (r <= ends[1])) for r in (of_released, of_people, of_strangers)]
     parts = [values[i] for values, i in zip((released, people, strangers), within, strict=True)]
     if len(parts[1]) > _MOST_PEOPLE:
-        what = f"{len(parts[1]):,} people are alike in what is known"
+        # Not how many: an attack that fails shows no figure of the rows.
+        what = f"more than {_MOST_PEOPLE:,} people are alike in what is known"
         raise InputError(what, "reconstruction", "let the attacker know more columns")
     has = parts[0][:, secret] == bit
     scale = len(people) / max(len(released), 1)

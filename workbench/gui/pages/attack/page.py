@@ -49,7 +49,7 @@ from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
-from workbench.release.certificate import is_model
+from workbench.release.certificate import certificate_path, is_model
 from workbench.render.fonts import scaled
 from workbench.risk import attacks
 from workbench.risk.attacks.base import Attack, Given
@@ -215,12 +215,21 @@ class AttackForm(QWidget):
         )
         self.changed.emit()
 
+    @property
+    def original(self) -> OpenTable | None:
+        """The open table, unless that is the release itself, with its certificate beside it."""
+        opened = self._session.opened
+        attacked = "" if self._target is None else self._target.currentData()
+        if opened is None or (opened.source == attacked and certificate_path(Path(attacked)).exists()):
+            return None
+        return opened
+
     def given(self) -> dict[str, Path | OpenTable]:
         found: dict[str, Path | OpenTable] = {}
         for needed in self.attack.given:
             if needed is self._of_open:
-                if self._session.opened is not None:
-                    found[needed.name] = self._session.opened
+                if self.original is not None:
+                    found[needed.name] = self.original
             elif needed.name in self._paths:
                 if text := self._paths[needed.name].text().strip():
                     found[needed.name] = Path(text)
@@ -242,7 +251,9 @@ class AttackForm(QWidget):
         for needed in self.attack.given:
             if needed.required and needed.name not in given:
                 if needed is self._of_open:
-                    return tr("Open the original table first: Data.")
+                    first = tr("Open the original table first: Data.")
+                    itself = tr("The open table is the release itself.")
+                    return first if self._session.opened is None else f"{itself} {first}"
                 if needed.name in OTHERS:
                     return tr(
                         "Choose {what}; or hold out a part of the open table, and train on the rest or release it.",
@@ -446,7 +457,7 @@ class AttackPage(RunPage):
         """Return the release that is chosen with its original, and the control set where one is given."""
         given = self.form.given()
         release, control = (given.get(names[0]) or given.get(names[1]) for names in (TARGETS, OTHERS))
-        opened = self.session.opened
+        opened = self.form.original
         if opened is None or not isinstance(release, Path):
             return None
         return Reported(opened, release, control if isinstance(control, Path) else None)

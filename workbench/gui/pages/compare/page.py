@@ -200,7 +200,7 @@ class ComparePage(PageFrame):
         self._hint = label(tr(HINT), "muted", wrap=True, name="compare_hint")
         self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._picture = views(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
-        beside = Standing(self._picture, pad=4)
+        beside = named(Standing(self._picture, pad=4), "compare_picture")
         self._whole = MasterDetail(table, beside, heights=(5, 6), widths=(7, 5))
         title, leads = tr("Nothing to compare yet"), {"train": tr("Train →")}
         self._nothing = NothingYet(self.session, "compare_nothing", title, "utility", tr("Curves →"), **leads)

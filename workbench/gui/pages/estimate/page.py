@@ -199,6 +199,7 @@ class ColumnDetail(DetailCard):
 
     def __init__(self, session: Session) -> None:
         super().__init__(height=292, picture_height=280)
+        self.setObjectName("estimate_detail")
         self._name = Elided("", "heading", name="estimate_column_name")
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.figures.least_lines = LEAST_LINES
@@ -325,7 +326,8 @@ class RowsView(QWidget):
         self.rows = RowsTable(session, jobs, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         self.rows.let_copy(private=False)
         self.summary = LinesTable(session, "estimate_summary", tr("Released columns beside estimates"), SUMMARY)
-        self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), Standing(self.summary, pad=8), heights=(1, 1))))
+        below = named(Standing(self.summary, pad=8), "estimate_below")
+        self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), below, heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:
         self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))

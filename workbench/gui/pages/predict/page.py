@@ -38,6 +38,7 @@ from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.output_name import release_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
+from workbench.release.certificate import is_model
 
 if TYPE_CHECKING:
     from workbench.release.model.image_predictions import ImagePredictions
@@ -235,7 +236,9 @@ class PredictPage(PageFrame):
     def drop(self, path: str) -> bool:
         if not self.drop_words(path) or self.running:
             return False
-        if self._predicts_images:
+        if is_model(Path(path)):
+            self._take(Path(path))
+        elif self._predicts_images:
             self._images.take((path,))
         else:
             self._take_rows(path)

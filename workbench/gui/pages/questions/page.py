@@ -35,7 +35,7 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.fast_table import PrivateRows
-from workbench.gui.widgets.formatting import count, entered
+from workbench.gui.widgets.formatting import count, entered, listed
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -56,6 +56,7 @@ from workbench.sanitize.questions import (
 from workbench.sanitize.wishes import FORMS, Wish
 
 TICK = 1
+NOT_KEPT = tr_later("Kept as it is until now: {columns}. What is ticked again is protected.")
 NEVER_MIND = tr_later("not suggested: {why}")
 
 
@@ -88,7 +89,10 @@ class ColumnModel(PlanModel):
         needed = tuple(c.name for c in self.session.plan.columns if c.name in wanted)
         one = next(iter(names)) if len(names) == 1 else count(len(names), "column")
         words = tr("release {one}", one=one) if ticked else tr("leave out {one}", one=one)
+        kept = [c.name for c in self.session.plan.columns if c.action == "keep" and c.name not in wanted]
         self.session.answer(words, needed=needed, target=before.target if before.target in needed else None)
+        if kept:
+            self.session.notify("info", tr(NOT_KEPT, columns=listed(kept)))
 
     def _take(self, at: int, ticked: bool) -> None:
         self.take([c.name for c in self.edited_with(at)], ticked=ticked)

@@ -296,7 +296,7 @@ class ReleasedPage(PageFrame):
         resume = button(tr("Go on with it →"), "released_resume", tip=tip, press=lambda: session.go("train"))
         self._resume = panel(row(self._paused, None, resume))
         self._place = stack(spacing=12)
-        self._detail = look(Standing(pad=0), "quiet")
+        self._detail = look(named(Standing(pad=0), "released_card"), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))

@@ -373,7 +373,7 @@ class RiskPage(PageFrame):
         blank.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._views = views(blank, figures, alone, self.sets)
         head = row(*self._segments.values(), None, self._badge, spacing=4)
-        return Standing(self.said, self._problem, head, (self._views, 1), pad=12)
+        return named(Standing(self.said, self._problem, head, (self._views, 1), pad=12), "risk_result")
 
     def _show_view(self) -> None:
         chosen = [segment.isChecked() for segment in self._segments.values()].index(True)

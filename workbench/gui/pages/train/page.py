@@ -354,7 +354,7 @@ class TrainPage(RunPage):
         if run is None:
             return
         if choose(self, tr("Give up this run?"), give_up_question(run), {"yes": tr("Give up")}) == "yes":
-            actions.give_up_training(self.session, self.jobs, run)
+            actions.give_up_training(self.session, self.jobs, run, self.going.notify)
 
     def _show_result(self, what: object, result: Any) -> None:
         self._trained = what

@@ -297,8 +297,10 @@ def studied(
     return study_network(make().task(parameters, TrainingRun()), emit, cancel)
 
 
-def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
-    """End an interrupted run for good."""
+def give_up_training(
+    session: Session, jobs: JobCenter, paused: PausedTraining, told: Callable[[str], object]
+) -> JobHandle:
+    """End an interrupted run for good; what that costs is said, and given to ``told``, too."""
 
     def work(emit: Emit, cancel: CancelToken) -> Decimal:
         from workbench.release.ledger.ledger import Ledger
@@ -310,6 +312,7 @@ def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) 
     def apply(cost: Decimal) -> None:
         said = tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
         session.notify("info", said)
+        told(said)
 
     handle = jobs.start(Job(tr("Giving up a training"), work), key="give-up", on_result=apply)
     handle.ended.connect(lambda: read_account(session, jobs))

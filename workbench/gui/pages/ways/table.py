@@ -310,19 +310,18 @@ class DecideModel(EditedModel):
         known = ways()
         self.names = tuple(name for name, _, _ in known)  # of the ways, in the order of their columns
         columns = (
-            Column(tr("Question"), self._asked, tr("What recipients will ask of the release"), 164, 1.0, sorts=False),
+            Column(tr("Question"), self._asked, tr("What recipients will ask of the release"), 164, 1.0),
             Column(
                 tr("within"),
                 self._within,
                 tr("How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"),
                 76,
                 right=True,
-                sorts=False,
                 field="within_editor",
                 spoken=tr("How close an answer must be; if empty, better than having no table"),
                 edit=self._wish,
             ),
-            Column(tr("truth"), self._truth, tr(TRUTH_HELP), 56, right=True, sorts=False),
+            Column(tr("truth"), self._truth, tr(TRUTH_HELP), 56, right=True),
             *(
                 Column(words, partial(self._cell, name), tip, 120, 0.4, right=True, sorts=False)
                 for name, words, tip in known
@@ -372,7 +371,7 @@ class DecideModel(EditedModel):
 
     def _asked(self, at: int) -> Cell:
         words = asked_words(self.questions[at])
-        return Cell(words, tip=words)
+        return Cell(words, tip=words, key=words.casefold())
 
     def _within(self, at: int) -> Cell:
         question = self.questions[at]
@@ -381,14 +380,14 @@ class DecideModel(EditedModel):
             return Cell("", tip=tr("This question has no margin."))
         if question.wished:
             margin = localised(wish.margin)
-            return Cell(margin, value=margin.removeprefix("± "))
+            return Cell(margin, value=margin.removeprefix("± "), key=question.enough)
         tip = tr("No margin was typed: {margin} is usual. Type another one here.", margin=_margin(question))
-        return Cell(_margin(question), "muted", tip, value="")
+        return Cell(_margin(question), "muted", tip, value="", key=question.enough)
 
     def _truth(self, at: int) -> Cell:
         drawn, question = self._drawn, self.questions[at]
         value = None if drawn is None else drawn.truth.get(question.key)
-        return Cell("", "muted") if value is None else Cell(figure(question, value))
+        return Cell("", "muted") if value is None else Cell(figure(question, value), key=value)
 
     def _cell(self, name: str, at: int) -> Cell:
         found, question = self._found, self.questions[at]
@@ -517,7 +516,9 @@ class DecideTable(SettingsTable):
         for column in range(FIRST_WAY, model.columnCount()):
             self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
-        self.horizontalHeader().setSectionsClickable(True)
+        heads = self.horizontalHeader()
+        heads.sortIndicatorChanged.connect(lambda column, _order: heads.setSortIndicatorShown(column >= 0))
+        heads.setSortIndicatorShown(False)
         self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), self.drop_asked.emit, DELETE)
         self._add("decide_within", tr("Type How Near It Must Be"), lambda at: self.edit(model.index(at, 1)))
         self._add("decide_least", tr("Find the Least ε for It"), self.least_asked.emit)
