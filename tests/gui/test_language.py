@@ -161,6 +161,12 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
             "la publication n’est pas ce que dit son certificat\u00a0: le fichier a 5 lignes, son certificat en "
             "indique 6 (et 3 de plus)",
         ),
+        # A sentence with a semicolon of its own, inside another.
+        (
+            "It turns all columns into a few. The target is left out; a row without one counts as empty.",
+            "Il transforme toutes les colonnes en quelques-unes. La cible est laissée de côté\u00a0; une ligne qui "
+            "n’en a pas compte comme vide.",
+        ),
         # A template that says little takes over no sentence that is not known.
         ("give everything that nobody has a sentence for", "give everything that nobody has a sentence for"),
     ],
@@ -267,9 +273,9 @@ def test_work_that_is_cancelled_is_named_in_the_language_of_now(window, qtbot):
 def test_what_pages_put_together_is_said_again_with_a_table_open(people, visit):
     said_by = {"train_fold_networks": "text", "train_about": "text", "train_model_naive-bayes": "text"}
     said_by |= {"why_empty": "text", "train_folder": "toolTip", "plan_epsilon_field": "toolTip"}
-    said_by |= {"rail_legend": "accessibleName"}
+    said_by |= {"rail_legend": "accessibleName", "curve_model": "currentText"}
     people.session.edit_column("sex", tr("Undone"), action="drop")
-    for page in ("protect", "train", "why", "train"):
+    for page in ("protect", "utility", "train", "why", "train"):
         visit(people, page)
 
     def said() -> dict[str, str]:

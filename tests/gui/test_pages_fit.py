@@ -9,7 +9,7 @@ import pytest
 from comparisons import add, study
 from fits import clipped
 from hands import go_to
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QScrollArea, QTableView, QWidget
 
@@ -17,7 +17,9 @@ from workbench.gui.pages import PAGES
 from workbench.gui.pages.risk.page import HIPAA
 from workbench.gui.style import language
 from workbench.gui.widgets.basic import button
+from workbench.gui.widgets.cell_delegates import PADDING
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.table_view import TableView
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 from workbench.render.curve import _surroundings
@@ -144,6 +146,36 @@ def test_no_page_is_scrolled_sideways_nor_widens_the_window_at_the_largest_text(
         finish(people, f"tab_{way}")
         settings = people.findChild(QScrollArea, "release_area").horizontalScrollBar()
         qtbot.waitUntil(lambda settings=settings: settings.maximum() == 0)
+
+
+def test_rows_are_higher_than_their_letters_at_any_text_size(people, visit) -> None:
+    for page in ("questions", "ways", "risk", "utility"):
+        visit(people, page)
+    for scale in (200, 80, 100):
+        people.theme.set_scale(scale)
+        line = QFontMetrics(font(14)).lineSpacing()
+        low = {t.objectName(): t.verticalHeader().defaultSectionSize() for t in people.findChildren(TableView)}
+        assert min(low.values()) >= line + 3, (scale, low)
+
+
+def test_no_question_of_decide_is_cut_at_large_text(people, visit, qtbot) -> None:
+    visit(people, "ways")
+    table = people.findChild(QTableView, "decide_table")
+    for scale in (150, 200):
+        people.theme.set_scale(scale)
+        people.resize(1280, 800)
+        qtbot.waitUntil(lambda: questions_are_whole(table))
+        assert table.viewport().height() > 2 * table.rowHeight(0)
+
+
+def questions_are_whole(table) -> bool:
+    room = QRect(0, 0, table.columnWidth(0) - PADDING, 0)
+    for row in range(table.model().rowCount()):
+        words = str(table.model().index(row, 0).data())
+        box = table.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, words)
+        assert box.width() <= room.width(), words
+        assert box.height() < table.rowHeight(row), words
+    return True
 
 
 def test_a_job_that_comes_moves_no_room(people, qtbot) -> None:

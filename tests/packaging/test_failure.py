@@ -9,6 +9,8 @@ import pytest
 import qt_libraries
 from failure import SetupError
 
+from workbench.cli import gui
+
 NO_NETWORK = """Looking in indexes: http://127.0.0.1:9/simple
 WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<HTTPConnection>: [Errno 111]')'
 ERROR: Could not find a version that satisfies the requirement hatchling>=1.27 (from versions: none)
@@ -88,6 +90,10 @@ def linux(monkeypatch):
 def test_only_what_the_loader_does_not_find_is_missing(linux):
     assert qt_libraries.missing(TWO, loads=lambda library: library == "libGL.so.1") == {"libEGL.so.1": "libegl1"}
     assert qt_libraries.missing(TWO, loads=lambda library: True) == {}
+
+
+def test_the_window_asks_for_the_same_libraries():
+    assert gui._LIBRARIES == qt_libraries.OFFSCREEN | qt_libraries.WINDOW
 
 
 def test_a_library_that_is_nowhere_does_not_load():

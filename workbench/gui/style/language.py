@@ -289,13 +289,18 @@ def _filled_in(text: str, *, joined: bool = False) -> str | None:
         values = found.groupdict()
         for second, first in pairs.items():
             values[first], values[second] = _parted(values[first])
-        if not joined and any(_JOINTS.search(value) and not _quoted(value) for value in values.values()):
+        if not joined and any(map(_in_clauses, values.values())):
             continue
         said = {name: _inner(name, value) for name, value in values.items()}
         if template.weak and any(said[name] == value and _has_words(value) for name, value in values.items()):
             continue
         return template.translated.format_map(said)
     return None
+
+
+def _in_clauses(value: str) -> bool:
+    """Return whether a value was put together from sentences: one of the catalogue may have a semicolon of its own."""
+    return _JOINTS.search(value) is not None and not _quoted(value) and _exact(value) is None
 
 
 def _parted(value: str) -> tuple[str, str]:

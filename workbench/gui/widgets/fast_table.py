@@ -146,7 +146,7 @@ class RowsTable(TableView):
         self.setVerticalHeader(RowNumbers(session, model, self))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(row_height)
+        self.set_row_height(row_height)
         self.sort_by_headings(indicated=False)
         model.frame_changed.connect(self._follow_frame)
         _paint_alone(self.viewport())

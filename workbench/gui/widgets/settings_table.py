@@ -35,6 +35,7 @@ from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Ind
 from workbench.gui.widgets.table_view import Private, TableView, heading_width
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
+from workbench.render.fonts import scaled
 
 TICKED, FREE = ("yes", "1", "true", "x", "✓"), ("no", "0", "false", "-", "–")
 SIGNS = f" {STAR}⚠"
@@ -472,4 +473,4 @@ class SettingsTable(TableView):
         return 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(200, 4 * ROW)
+        return QSize(200, scaled(4 * ROW))

@@ -42,6 +42,9 @@ HEADING, HEADING_PAD = 13, 22
 IN_SIGHT = 4
 """Lines that a table shows on every page, where it has so many."""
 
+LETTERS = 20
+"""Pixels of a line of text at 100 %."""
+
 WIDTH = 150
 TIPS = {
     "columns": tr_later(
@@ -94,10 +97,25 @@ class TableView(QTableView):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().hide()
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(row_height)
+        self.set_row_height(row_height)
         self.horizontalHeader().setHighlightSections(False)
         self.add_action("find", tr("Filter…"), self.ask_filter, tr("Show only some lines (Ctrl+F)"))
         model.modelReset.connect(self._follow_reset)
+
+    def set_row_height(self, pixels: int) -> None:
+        """Make every row ``pixels`` high at 100 % text; larger letters make it as much higher as they are."""
+        self._row_height = pixels
+        self._follow_letters()
+
+    def _follow_letters(self) -> None:
+        head, height = self.verticalHeader(), self._row_height + scaled(LETTERS) - LETTERS
+        if head.defaultSectionSize() != height:
+            hidden = [at for at in range(head.count()) if head.isSectionHidden(at)] if head.hiddenSectionCount() else []
+            for at in hidden:  # one that is hidden would keep its height
+                head.showSection(at)
+            head.setDefaultSectionSize(height)
+            for at in hidden:
+                head.hideSection(at)
 
     def stack_headings(self, *, stacked: bool) -> None:
         lines = 2 * QFontMetrics(font(HEADING)).lineSpacing() + 12 if stacked else 0
@@ -261,9 +279,10 @@ class TableView(QTableView):
         self._share_out()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the columns again where texts are written larger or smaller."""
+        """Fit rows and columns again where texts are written larger or smaller."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._follow_letters()
             self.make_room()
 
     def make_room(self) -> None:

@@ -365,7 +365,7 @@ class AttributeTable(SettingsTable):
         self.attributes = AttributeModel(session)
         accessible = tr("Attributes: role, kind and public facts of each")
         super().__init__(session, self.attributes, "attribute_table", accessible, private=True)  # missing values
-        self.verticalHeader().setDefaultSectionSize(ROW - 4)
+        self.set_row_height(ROW - 4)
         self.setMouseTracking(True)
         self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self.attributes, self))
         self._spans: list[bool] = []

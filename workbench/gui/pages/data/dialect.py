@@ -38,6 +38,7 @@ from workbench.jobs import CancelToken, Job
 from workbench.params import WorkbenchError
 from workbench.params.errors import one_line
 from workbench.params.remedies import REPLACE_INVALID
+from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
     from workbench.data.table import Candidate, Doubt, Table
@@ -127,7 +128,7 @@ class BadLines(Card):
             for column, part in enumerate((sign, label(tr("line {number}", number=number), kind), text)):
                 self._grid.addWidget(part, at, column, Qt.AlignmentFlag.AlignTop)
         self._grid.setRowStretch(len(lines), 1)
-        self._area.setFixedHeight(LINE * len(lines) + 28)  # with room for the bar below long lines
+        self._area.setFixedHeight(scaled(LINE) * len(lines) + 28)  # with room for the bar below long lines
         self.setVisible(bool(lines))
 
 

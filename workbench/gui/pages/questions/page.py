@@ -141,7 +141,7 @@ class QuestionsPage(PageFrame):
         accessible = tr("Columns: ticked if they are needed")
         self.columns = SettingsTable(session, self.listed, "question_columns", accessible, private=True)
         self.columns.ticked = TICK
-        self.columns.verticalHeader().setDefaultSectionSize(ROW - 4)
+        self.columns.set_row_height(ROW - 4)
         self.columns.horizontalHeader().moveSection(TICK, 0)
         self.filter = TableFilter(self.columns, tip=tr("Show only the columns whose name contains these letters"))
         self.columns.setMinimumHeight(6 * ROW)

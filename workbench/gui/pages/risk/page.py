@@ -304,7 +304,7 @@ class RiskPage(PageFrame):
         spoken = tr("Columns: ticked if an outsider knows them")
         self.columns = SettingsTable(session, self.known, "risk_columns", spoken, private=True)
         self.columns.ticked = KNOWN_AT
-        self.columns.verticalHeader().setDefaultSectionSize(ROW - 4)
+        self.columns.set_row_height(ROW - 4)
         tip = tr("Which part of the population the table has; empty where the table is the whole population")
         self.fraction = named(QLineEdit(), "risk_fraction", tr("Sample of the population, in percent"), tip)
         self.fraction.setPlaceholderText("100")
@@ -322,7 +322,7 @@ class RiskPage(PageFrame):
         self.rows = LinesTable(session, "risk_rows", tr("Rows that are unique"), OF_ROWS, private=True)
         self.sets = LinesTable(session, "risk_sets", tr("Sets of columns that make rows unique"), OF_SETS, private=True)
         for table in (self.figures, self.rows, self.sets):
-            table.verticalHeader().setDefaultSectionSize(ROW - 8)
+            table.set_row_height(ROW - 8)
         self.chart = ClassChart(session)
         self.listed = label("", "muted", name="risk_listed")
         self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))

@@ -18,7 +18,6 @@ from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import capital, shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, row, say
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.formatting import STAR
 from workbench.gui.widgets.parameter_form import given_in, put_in
 from workbench.learners import Learner
 from workbench.params import ParameterError
@@ -209,7 +208,7 @@ class CurveSetup(Card):
         chosen = self.model.currentData() if self.kept else found.advised
         self._found, self._offered = found, found.predicting or learners.LEARNERS
         titles = {entry.name: capital(tr_sentence(entry.title)) for entry in self._offered}
-        words = [f"{title}   {STAR}" if name == found.advised else title for name, title in titles.items()]
+        words = [tr("{title}   ★", title=title) if name == found.advised else title for name, title in titles.items()]
         self.model.offer([(said, e.name) for said, e in zip(words, self._offered, strict=True)], chosen)
         for at, entry in enumerate(self._offered):
             advised = entry.name == found.advised and found.why

@@ -263,7 +263,7 @@ class ResultsTable(LinesTable):
     def __init__(self, session: Session) -> None:
         super().__init__(session, "curve_table", tr("Figures of the curve"), COLUMNS)
         self.setToolTip(tr("A click on a heading sorts; Ctrl+C copies what is selected"))
-        self.verticalHeader().setDefaultSectionSize(ROW - 2)  # nearly all of the usual twelve lines are in sight
+        self.set_row_height(ROW - 2)  # nearly all of the usual twelve lines are in sight
         own = next(action for action in self.actions() if action.objectName() == "curve_table_copy")
         own.setShortcut(QKeySequence())  # the page has this key, for the picture as well
         self._shown: list[tuple[str, str]] = []

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStyleOptionViewItem
 
@@ -18,7 +18,6 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import capital, language, localised, tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import half_width
@@ -27,6 +26,7 @@ from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError, WorkbenchError
+from workbench.render.fonts import scaled
 from workbench.sanitize.wishes import Wish
 
 if TYPE_CHECKING:
@@ -546,13 +546,15 @@ class DecideTable(SettingsTable):
         for column in figures:
             heads.resizeSection(column, heads.sectionSize(column) + space)
         rest -= space * len(figures)
-        heads.resizeSection(0, max(rest, min(longest, LEAST_QUESTION)))
+        heads.resizeSection(0, max(rest, min(longest, scaled(LEAST_QUESTION))))
         metrics, room = self.fontMetrics(), heads.sectionSize(0) - PADDING
+        wraps, height = Qt.TextFlag.TextWordWrap, self.verticalHeader().defaultSectionSize()
         for row in range(self._model.height()):
             cells = [self._model.cell(row, column).text for column in range(FIRST_WAY, self._model.columnCount())]
-            long = metrics.horizontalAdvance(self._model.cell(row, 0).text) > room
-            lines = 2 if long or (self._figures.stacked and any(stacked(text) != text for text in cells)) else 1
-            self.verticalHeader().resizeSection(row, ROW + (lines - 1) * metrics.lineSpacing())
+            words = metrics.boundingRect(QRect(0, 0, room, 0), wraps, self._model.cell(row, 0).text).height()
+            two = self._figures.stacked and any(stacked(text) != text for text in cells)
+            lines = max(round(words / metrics.lineSpacing()), 2 if two else 1)
+            self.verticalHeader().resizeSection(row, height + (lines - 1) * metrics.lineSpacing())
         self._shared_out = self._shown_now()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
