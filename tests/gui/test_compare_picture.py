@@ -12,6 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QTableView, QWidget
 
+from workbench.gui.pages.compare.compare_table import LESS_NEEDED
 from workbench.gui.widgets.basic import PRIVATE
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -86,6 +87,8 @@ def test_keys_go_from_point_to_point_and_take_one(compare, qtbot, window):
 
 def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare, qtbot, finish, press, tmp_path):
     table = compare.findChild(QTableView, TABLE)
+    compare.resize(2560, 1440)  # a narrow table leaves columns out, and so does what is copied of it
+    qtbot.waitUntil(lambda: not table.isColumnHidden(column(compare, "Repeats")))
     click_cell(compare, qtbot, 1, at=1)
     qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
     badge, heads, line = QGuiApplication.clipboard().text().splitlines()
@@ -168,6 +171,10 @@ def test_nothing_is_cut_and_the_picture_can_be_read(compare, qtbot, idle, size, 
     qtbot.keyClick(box, Qt.Key.Key_Down)
     for heading in ("ε", "Balanced accuracy", "Repeats", "Time (UTC)", "δ"):
         at = column(compare, heading)
+        if table.isColumnHidden(at):  # the line below the table says what it has
+            assert size[0] < 2000, heading
+            assert at in LESS_NEEDED, heading
+            continue
         words = table.horizontalHeader().fontMetrics().horizontalAdvance(heading)
         assert table.columnWidth(at) >= words + 2 * BESIDE, heading
         for row in range(model.rowCount()):

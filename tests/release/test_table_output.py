@@ -15,6 +15,7 @@ from tests.postgres import PASSWORD, Server, server
 from workbench import api
 from workbench.cli.main import main
 from workbench.data.databases import access
+from workbench.data.databases.address import PASSWORDS
 from workbench.params import InputError
 
 ROWS = 400
@@ -240,6 +241,7 @@ def test_a_table_is_whole_or_absent_whoever_is_killed(base, whom, seconds, capsy
 
 @pytest.mark.slow
 def test_no_password_is_anywhere(base, folder, monkeypatch, capfd):
+    monkeypatch.setattr(PASSWORDS, "_known", {})  # whatever tests before it typed
     url = base.table("people", f"ana:{PASSWORD}")
     assert main(["describe", url, "--json"]) == 2  # on the command line, where others can read it
     assert main(["describe", base.table("people", "ana")]) == 2

@@ -214,11 +214,6 @@ class Run(Generic[R]):
         """Ask the job to stop at its next step; it ends with Cancelled unless it has finished by then."""
         self._cancel.cancel()
 
-    @property
-    def cancelling(self) -> bool:
-        """Whether a stop was requested and the job has not ended yet."""
-        return self._cancel.cancelled and not self._mailbox.closed
-
     def poll(self) -> list[Event]:
         """Return the events since the last poll, in order; the terminal event comes once, last."""
         events = self._mailbox.drain()

@@ -83,7 +83,7 @@ class JobHandle(QObject):
     @property
     def stopping(self) -> bool:
         """Whether a stop was asked for and the job has not ended yet."""
-        return self._run.cancelling
+        return self.running and self._asked
 
     @property
     def too_late(self) -> bool:
@@ -91,14 +91,14 @@ class JobHandle(QObject):
         return self._asked and isinstance(self.end, Finished)
 
     def cancel(self) -> None:
-        if self.running and not self._run.cancelling:
+        if self.running and not self._asked:
             self._asked = True
             self._run.cancel()
             self.cancelling.emit()
 
     def pause(self) -> None:
         """Ask the job to stop at its next step so that it can go on later."""
-        if self.on_pause is not None and self.running and not self._run.cancelling:
+        if self.on_pause is not None and self.running and not self._asked:
             self.paused = True
             self.on_pause()
             self.cancel()
