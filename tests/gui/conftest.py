@@ -9,6 +9,7 @@ import gc
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,8 +26,10 @@ from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from survey import write_survey
 
 from workbench import learners
+from workbench.data import read
 from workbench.data.columns import profile
 from workbench.data.samples import sample_tables
 from workbench.data.table import Table
@@ -97,17 +100,13 @@ def qapp():
 
 
 _READ, _LOOK = functools.cache(sample_tables.sample_table), profile.profile
-_SEEN: dict[str, Any] = {}
+_SEEN: weakref.WeakKeyDictionary[Table, Any] = weakref.WeakKeyDictionary()
 
 
 def _looked_at(table: Table, *, cancel: CancelToken = NEVER, emit: Emit = ignore) -> Any:
-    names = [sample.name for sample in sample_tables.SAMPLES]
-    name = table.source.removeprefix("sample:")
-    if name not in names or table is not _READ(name):
-        return _LOOK(table, cancel=cancel, emit=emit)
-    if name not in _SEEN:
-        _SEEN[name] = _LOOK(table, cancel=cancel, emit=emit)
-    return _SEEN[name]
+    if table not in _SEEN:
+        _SEEN[table] = _LOOK(table, cancel=cancel, emit=emit)
+    return _SEEN[table]
 
 
 @pytest.fixture(autouse=True)
@@ -374,6 +373,20 @@ def releasing(people, press, at_release, answer, qtbot, tmp_path, monkeypatch):
 def hands(window, qtbot):
     window.activateWindow()
     return Hands(window, qtbot)
+
+
+@pytest.fixture(scope="session")
+def survey_table(tmp_path_factory):
+    return read.read_table(write_survey(tmp_path_factory.mktemp("survey") / "survey.csv"))
+
+
+@pytest.fixture
+def survey(hands, survey_table, monkeypatch):
+    """Hands at a window in which a survey of 60 columns was dropped, read and marked once for all tests."""
+    with monkeypatch.context() as known:
+        known.setattr(read, "read_table", lambda *given, **more: survey_table)
+        hands.drop(Path(survey_table.source))
+    return hands
 
 
 @pytest.fixture

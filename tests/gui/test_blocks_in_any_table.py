@@ -5,7 +5,7 @@ from hands import CTRL, NO_KEY, SHIFT, Hands
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QSplitter
-from survey import NEEDED, write_survey
+from survey import NEEDED
 
 from workbench.gui.widgets.master_detail import MasterDetail
 from workbench.gui.widgets.settings_table import SettingsTable
@@ -193,13 +193,10 @@ TABLE = "attribute_table"
 
 
 @pytest.fixture
-def survey(window, qtbot, tmp_path):
+def survey(survey):
     """Hands at the columns of a survey, of which eight are released."""
-    window.activateWindow()
-    person = Hands(window, qtbot)
-    person.drop(write_survey(tmp_path / "survey.csv"))
-    person.click("questions_onward")
-    return person
+    survey.click("questions_onward")
+    return survey
 
 
 def paste_facts(hands: Hands, name: str, heading: str, text: str) -> None:

@@ -7,7 +7,7 @@ from hands import CTRL, SHIFT, Hands
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QFileDialog, QLineEdit
-from survey import NEEDED, write_survey
+from survey import NEEDED
 
 from workbench.gui.pages.protect.share_model import evenly, with_share
 from workbench.gui.session.draft import DraftColumn, DraftPlan
@@ -16,15 +16,6 @@ from workbench.sanitize.questions import Questions
 from workbench.sanitize.wishes import Wish
 
 LIST = "question_columns"
-
-
-@pytest.fixture
-def survey(window, qtbot, tmp_path):
-    """Hands at a window in which a survey of 60 columns was dropped."""
-    window.activateWindow()
-    person = Hands(window, qtbot)
-    person.drop(write_survey(tmp_path / "survey.csv"))
-    return person
 
 
 def asked(hands: Hands) -> Questions:

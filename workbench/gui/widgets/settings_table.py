@@ -372,8 +372,10 @@ class SettingsTable(TableView):
 
     def _share_out(self) -> None:
         """Give names and facts the room of a wider window, and take what is missing from the names."""
-        widths, narrow, room = self._fitted(stacked=False), self._fitted(stacked=True), self.viewport().width()
-        crowded = sum(widths.values()) > room or any(widths[at] < self._widest_shown(at) for at in widths)
+        least, whole = self._measured()
+        widths, narrow = self._fitted(least, whole, stacked=False), self._fitted(least, whole, stacked=True)
+        room = self.viewport().width()
+        crowded = sum(widths.values()) > room or any(widths[at] < whole[at] for at in widths)
         stacked = crowded and room >= sum(narrow.values())
         self.stack_headings(stacked=stacked)
         widths = narrow if stacked else widths
@@ -403,16 +405,18 @@ class SettingsTable(TableView):
             if not self.isRowHidden(row) and self.rowHeight(row) != height:
                 head.resizeSection(row, height)
 
-    def _fitted(self, *, stacked: bool) -> dict[int, int]:
-        """Return the width of each column, with headings in two lines where they are ``stacked``."""
+    def _measured(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Return the width that each column in sight needs, and that in which its first cells are whole."""
         shown = {at: width for at, width in self._widths.items() if not self.isColumnHidden(at)}
-        words = {at: again(self._rows.columns[at].title) for at in shown}
-        whole = {at: heading_width(in_two_lines(title) if stacked else title) for at, title in words.items()}
-        titles = {at: max(width, NARROWEST) for at, width in whole.items()}
-        widths = {
-            column: max(width, self._widest_choice(column), titles[column], self._widest_figure(column))
-            for column, width in shown.items()
-        }
+        least = {at: max(w, self._widest_choice(at), self._widest_figure(at)) for at, w in shown.items()}
+        return least, {at: self._widest_shown(at) for at in shown}
+
+    def _fitted(self, least: Mapping[int, int], whole: Mapping[int, int], *, stacked: bool) -> dict[int, int]:
+        """Return the width of each column that is :meth:`_measured`, with headings in two lines if ``stacked``."""
+        words = {at: again(self._rows.columns[at].title) for at in least}
+        heads = {at: heading_width(in_two_lines(title) if stacked else title) for at, title in words.items()}
+        titles = {at: max(width, NARROWEST) for at, width in heads.items()}
+        widths = {at: max(width, titles[at]) for at, width in least.items()}
         extra = self.viewport().width() - sum(widths.values())
         # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
         shares = self._roomy if extra >= 0 else {0: 1.0}
@@ -424,12 +428,12 @@ class SettingsTable(TableView):
             if missing > 0 and callable(self._rows.columns[column].choices):
                 # Long words end in an ellipsis before a figure at the end is cut.
                 widths[column] = max(widths[column] - missing, LONG_WORDS, titles[column])
-        self._give_to_words(widths, titles)
+        self._give_to_words(widths, titles, whole)
         return widths
 
-    def _give_to_words(self, widths: dict[int, int], titles: Mapping[int, int]) -> None:
+    def _give_to_words(self, widths: dict[int, int], titles: Mapping[int, int], whole: Mapping[int, int]) -> None:
         """Give figures, then names and other words, the room to be whole, of what is left or others do not need."""
-        needed = {at: max(titles[at], self._widest_shown(at)) for at in widths}
+        needed = {at: max(titles[at], whole[at]) for at in widths}
         for at in sorted(widths, key=lambda at: not self._rows.columns[at].right):
             given = max(min(needed[at] - widths[at], self.viewport().width() - sum(widths.values())), 0)
             widths[at] += given

@@ -315,8 +315,9 @@ class RunsTable(SettingsTable):
         for at in LESS_NEEDED:
             self.setColumnHidden(at, False)
         for at in LESS_NEEDED:
-            widths = self._fitted(stacked=True)
-            cut = any(widths[one] < self._widest_shown(one) for one in LESS_NEEDED if one in widths)
+            least, whole = self._measured()
+            widths = self._fitted(least, whole, stacked=True)
+            cut = any(widths[one] < whole[one] for one in LESS_NEEDED if one in widths)
             if cut or sum(widths.values()) > self.viewport().width():
                 self.setColumnHidden(at, True)
         super()._share_out()
