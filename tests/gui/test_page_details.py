@@ -234,7 +234,7 @@ def test_large_text_cuts_no_mechanism_and_no_open_bound(hands, tmp_path, qtbot):
     path.write_text("DiabetesPedigreeFunction,town\n" + "".join(f"{at},{'ab'[at % 2]}\n" for at in range(80)), "utf-8")
     hands.window.resize(1280, 800)
     try:
-        hands.window.theme.set_scale(150)
+        hands.window.theme.set_scale(200)
         hands.drop(path)
         hands.click("tab_data")
         hands.idle()
