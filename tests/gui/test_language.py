@@ -111,6 +111,14 @@ def test_russian_has_three_forms_of_a_number_of_things():
 
 
 @pytest.mark.usefixtures("_english_again")
+def test_a_sign_stays_the_sign_after_words_that_become_it():
+    set_language("ru")
+    assert tr("the ε") == "ε"
+    set_language("en")
+    assert again("ε") == "ε", "it is the heading of many tables"
+
+
+@pytest.mark.usefixtures("_english_again")
 def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
     set_language("fr")
     engine = {"{column} has {n} bad values": "{column} a {n} valeurs fausses", "write a bound": "donnez une borne"}

@@ -118,7 +118,7 @@ def tr(text: str, /, **values: object) -> str:
     found = _now.texts.get(text, text)
     said = found if isinstance(found, str) else text
     if not values:
-        if said != text:
+        if said != text and _WORD.search(said):  # a sign alone, such as ε, is a heading of its own elsewhere
             _plain[said] = text
         return said
     said = said.format_map(values)
