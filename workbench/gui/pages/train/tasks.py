@@ -298,9 +298,9 @@ def studied(
 
 
 def give_up_training(
-    session: Session, jobs: JobCenter, paused: PausedTraining, told: Callable[[str], object]
+    session: Session, jobs: JobCenter, paused: PausedTraining, on_end: Callable[[str], object]
 ) -> JobHandle:
-    """End an interrupted run for good; what that costs is said, and given to ``told``, too."""
+    """End an interrupted run for good; what that costs is said, and given to ``on_end``, too."""
 
     def work(emit: Emit, cancel: CancelToken) -> Decimal:
         from workbench.release.ledger.ledger import Ledger
@@ -312,7 +312,7 @@ def give_up_training(
     def apply(cost: Decimal) -> None:
         said = tr("The run is given up: it costs ε = {cost}, and nothing was released.", cost=at_most(cost))
         session.notify("info", said)
-        told(said)
+        on_end(said)
 
     handle = jobs.start(Job(tr("Giving up a training"), work), key="give-up", on_result=apply)
     handle.ended.connect(lambda: read_account(session, jobs))
