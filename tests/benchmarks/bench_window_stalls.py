@@ -23,6 +23,7 @@ from window_tools import (
     Heartbeat,
     at,
     click,
+    clicks_to,
     go,
     open_table,
     run_for,
@@ -84,8 +85,7 @@ def what_a_person_does(window: MainWindow) -> Iterator[str]:
     """Walk through the window for ever; each step does one thing and yields its name."""
     while True:
         for page in ("data", "protect", "preview", "utility", "train", "release", "ledger"):
-            go(window, page)
-            yield f"to {page}"
+            yield from clicks_to(window, page)
             if page == "data":
                 click(window, "view_rows")
                 yield "rows"

@@ -132,12 +132,20 @@ def click(window: QWidget, name: str) -> None:
 
 def go(window: MainWindow, page: str) -> None:
     """Click the room of a page, and its tab."""
+    for _ in clicks_to(window, page):
+        pass
+
+
+def clicks_to(window: MainWindow, page: str) -> Iterator[str]:
+    """Click the room of a page and then its tab; yield what was done after each click that led to another page."""
     wanted = window.rail.pages[page]
-    click(window, f"rail_{wanted.room}")
-    for tab in window.findChildren(QWidget, f"tab_{wanted.tab}"):
-        if tab.isVisible():
-            QTest.mouseClick(tab, Qt.MouseButton.LeftButton)
-            break
+    for name in (f"rail_{wanted.room}", f"tab_{wanted.tab}"):
+        former = window.page
+        seen = next((found for found in window.findChildren(QWidget, name) if found.isVisible()), None)
+        if seen is not None:
+            QTest.mouseClick(seen, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint())
+        if window.page is not former:
+            yield f"to {window.page.objectName().removeprefix('page_')}"
     assert window.page.objectName() == f"page_{page}", page
 
 
