@@ -546,14 +546,19 @@ class DecideTable(SettingsTable):
         for column in figures:
             heads.resizeSection(column, heads.sectionSize(column) + space)
         rest -= space * len(figures)
-        heads.resizeSection(0, max(rest, min(longest, scaled(LEAST_QUESTION))))
-        metrics, room = self.fontMetrics(), heads.sectionSize(0) - PADDING
+        metrics = self.fontMetrics()
+        words = {word for at in range(self._model.height()) for word in self._model.cell(at, 0).text.split()}
+        word = max(map(metrics.horizontalAdvance, words), default=0) + PADDING  # lines are broken between words alone
+        if rest < min(longest, max(LEAST_QUESTION, word)):  # scrolled sideways in any case: then few lines each
+            rest = min(longest, max(scaled(LEAST_QUESTION), word))
+        heads.resizeSection(0, rest)
+        room = heads.sectionSize(0) - PADDING
         wraps, height = Qt.TextFlag.TextWordWrap, self.verticalHeader().defaultSectionSize()
         for row in range(self._model.height()):
             cells = [self._model.cell(row, column).text for column in range(FIRST_WAY, self._model.columnCount())]
-            words = metrics.boundingRect(QRect(0, 0, room, 0), wraps, self._model.cell(row, 0).text).height()
+            asked = metrics.boundingRect(QRect(0, 0, room, 0), wraps, self._model.cell(row, 0).text).height()
             two = self._figures.stacked and any(stacked(text) != text for text in cells)
-            lines = max(round(words / metrics.lineSpacing()), 2 if two else 1)
+            lines = max(round(asked / metrics.lineSpacing()), 2 if two else 1)
             self.verticalHeader().resizeSection(row, height + (lines - 1) * metrics.lineSpacing())
         self._shared_out = self._shown_now()
 
