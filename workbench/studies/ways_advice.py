@@ -12,13 +12,24 @@ from functools import cached_property
 
 from workbench.sanitize.forecast import Forecast
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.questions import ASK_OF, AVERAGES, FIGURES, RECIPIENTS, WAYS, Questions
+from workbench.sanitize.questions import (
+    A_FEW,
+    A_MODEL,
+    ASK_OF,
+    AVERAGES,
+    FIGURES,
+    NOISY,
+    RECIPIENTS,
+    WAYS,
+    Questions,
+)
 from workbench.sanitize.questions import PAIRS as PAIRED
 from workbench.sanitize.questions import ROWS as LOOKED_AT
+from workbench.sanitize.questions import SYNTHETIC as MADE_UP
 from workbench.sanitize.recipient import FADED, mostly_noise
 from workbench.studies.ways_asked import Question
 
-ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
+ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = (NOISY, MADE_UP, A_FEW, A_MODEL)
 
 YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
 """The marks: whether a way answers a question well enough."""
@@ -250,7 +261,7 @@ def _keeps_all(forecast: Forecast, rows: int) -> bool:
 
 
 def _of_noisy(noisy: Way, forecast: Forecast, rows: int) -> str:
-    """Return what noisy rows lack, to be gone on with."""
+    """Return what noisy rows lack, as the beginning of a sentence."""
     lost, faded, epsilon, columns = _lost(forecast, rows), _faded(forecast), _epsilon(forecast), forecast.columns
     if lost:
         return f"At ε = {epsilon} noisy rows would be mostly noise in {len(lost)} of {len(columns)} columns"

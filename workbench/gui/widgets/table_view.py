@@ -591,9 +591,8 @@ class LinesTable(TableView):
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
         heads = self.horizontalHeader()
-        seen = (
-            0 if self.isHidden() else min(self.lines.height(), IN_SIGHT)
-        )  # the card of several asks for the one shown
+        # Of several tables in one card only the one that is shown asks for its lines.
+        seen = 0 if self.isHidden() else min(self.lines.height(), IN_SIGHT)
         lines = max(self.least_lines, seen) * self.verticalHeader().defaultSectionSize()
         height = max(heads.sizeHint().height(), heads.minimumHeight())
         asked = min(self.least_width, self.most_asked) if self.most_asked else 0
