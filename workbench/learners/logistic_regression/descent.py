@@ -1,6 +1,6 @@
 """With a δ: means, moments about them where rows are many, and rounds along the noisy gradient.
 
-1. The *means* of the columns, twice: of rows less the centre found so far, which is the middle of the bounds at first.
+1. The *means* of the columns, two or three times: of rows less the centre found so far, at first the middle of bounds.
 2. The *moments* about them, the sums of products of the centred columns, where noise is small beside them: columns are
    turned to their axes, scaled by their spread there (:mod:`workbench.learners.linear_regression.solve`), and turned
    back. Elsewhere all columns are scaled by one public number.
@@ -28,20 +28,22 @@ from workbench.privacy.central.sums import heights, symmetric
 
 Doubles = NDArray[np.float64]
 
-MEANS, MOMENTS = ("first means", "second means"), "moments"
+MEANS, MOMENTS = ("first means", "second means", "third means"), "moments"
 
-# All of these were chosen on generated tables and on scikit-learn's wine, iris and titanic, at ε = 1 and 3.
-_MEANS_SHARE, _MOMENTS_SHARE = 0.06, 0.15  # half of these where rows are so many that rounds see products
-_FAR, _NEAR = 0.75, 0.3  # of the norm of a row with every column at a bound: limits of a row about the first centres
+# All of these were chosen on generated tables and on scikit-learn's wine, iris and titanic, at ε = 1 and 3; those of
+# few rows on tables of KEEL, generated ones and scikit-learn's digits and breast cancer.
+_MEANS, _MEANS_OF_FEW = ((0.75, 0.06), (0.3, 0.06)), ((0.75, 0.03), (0.3, 0.03), (0.15, 0.06))
+"""The limit of a row about the centre found so far, of the norm of one with every column at a bound; and the share."""
+_MOMENTS_SHARE = 0.15  # half of this and of those of means where rows are so many that rounds see products
 _MOMENTS_LIMIT = 0.06  # of the columns, for the norm of the products of a row
-_MOMENTS_FROM, _MANY_FROM = 4.0, 10.0
-"""n·√(2ρ) over the columns to the power of 1.5, from which moments are asked for, and more rounds."""
+_FEW_UNTIL, _MOMENTS_FROM, _MANY_FROM = 1.0, 4.0, 10.0
+"""n·√(2ρ) over the columns to the power of 1.5: up to which rows are few; from which moments are asked; more rounds."""
 _USUAL_SPREAD = 0.2  # half-ranges
 _PRIOR_MEAN = 0.1  # variance of a column's mean about the middle of its bounds, in half-ranges²
 _FEW, _MANY, _STEP, _RIDGE = 12, 24, 4.0, 1.0
-_CAUTIOUS, _BOLD, _FORMER_CAUTIOUS = (0.2, 0.0), (0.5, 0.5), (0.3, 0.0)
-"""Without and with moments: the limit of a gradient, in norms of (1, x) where every column is one spread away; and the
-part of a step that is made once more in the next. The last is that of files of former formats."""
+_MOST_CAUTIOUS, _CAUTIOUS, _BOLD, _FORMER_CAUTIOUS = (0.08, 0.0), (0.2, 0.0), (0.5, 0.5), (0.3, 0.0)
+"""Of few rows, without and with moments: the limit of a gradient, in norms of (1, x) where every column is one spread
+away; and the part of a step that is made once more in the next. The last is that of files before format 4."""
 _AT_A_TIME = 1 << 20  # numbers
 _PRODUCTS_FROM, _ROWS_EACH, _MOST_NUMBERS = 10.0, 30, 200_000_000
 """n·√(2ρ) and n for each product of two free columns from which they are used; and how many numbers a round then makes
@@ -99,7 +101,7 @@ class Descent:
         known: n·√(2ρ) of the whole.
         free: how many of the columns may vary freely: those of a name's values add up to 1. 0 where there are to be no
             products, as in files of former formats.
-        former: whether axes and limits are those of files before format 4.
+        version: of the file's format, by whose rules it is.
     """
 
     rows: int
@@ -107,11 +109,25 @@ class Descent:
     classes: int
     known: float
     free: int = 0
-    former: bool = False
+    version: int = 5
+
+    @property
+    def _former(self) -> bool:
+        return self.version < 4
 
     @property
     def _clear(self) -> float:
         return self.known / (self.width * math.sqrt(self.width))
+
+    @property
+    def few(self) -> bool:
+        """Whether rows are few for their columns: more and shorter steps are then better."""
+        return self.version > 4 and self._clear < _FEW_UNTIL
+
+    @cached_property
+    def means(self) -> dict[str, tuple[float, float]]:
+        """The limit of a row and the share of each query of means."""
+        return dict(zip(MEANS, _MEANS_OF_FEW if self.few else _MEANS, strict=False))
 
     @property
     def turns(self) -> bool:
@@ -134,12 +150,14 @@ class Descent:
     @property
     def rounds(self) -> int:
         """How many rounds there are."""
-        return _MANY if self._clear >= _MANY_FROM else _FEW
+        return _MANY if self.few or self._clear >= _MANY_FROM else _FEW
 
     @cached_property
     def weights(self) -> dict[str, float]:
         """Each query with its weight in the split of ρ."""
-        before = {**dict.fromkeys(MEANS, _MEANS_SHARE), **({MOMENTS: _MOMENTS_SHARE} if self.turns else {})}
+        before = {label: share for label, (_, share) in self.means.items()}
+        if self.turns:
+            before[MOMENTS] = _MOMENTS_SHARE
         if self.bends:
             before = {label: weight / 2 for label, weight in before.items()}
         each = (1 - sum(before.values())) / self.rounds
@@ -148,11 +166,13 @@ class Descent:
     @property
     def _pace(self) -> tuple[float, float]:
         """The limit of a gradient without products, and what is made once more of a step."""
-        return _BOLD if self.turns else _FORMER_CAUTIOUS if self.former else _CAUTIOUS
+        if self.few:
+            return _MOST_CAUTIOUS
+        return _BOLD if self.turns else _FORMER_CAUTIOUS if self._former else _CAUTIOUS
 
     def limit(self, label: str) -> float:
         """Return the L2 norm that a row adds at most: of means in K, of moments in K², of a round in K."""
-        limits = {MEANS[0]: _FAR * math.sqrt(self.width), MEANS[1]: _NEAR * math.sqrt(self.width)}
+        limits = {of: limit * math.sqrt(self.width) for of, (limit, _) in self.means.items()}
         limits[MOMENTS] = _MOMENTS_LIMIT * self.width
         each = _PRODUCTS_LIMIT if self.bends else self._pace[0]
         return limits.get(label, each * math.sqrt(self.seen))
@@ -160,7 +180,7 @@ class Descent:
     def lengths(self) -> dict[str, int]:
         """Return how many whole numbers each query releases."""
         m = self.width
-        of = {**dict.fromkeys(MEANS, m), MOMENTS: m * (m + 1) // 2}
+        of = {**dict.fromkeys(self.means, m), MOMENTS: m * (m + 1) // 2}
         return {label: of.get(label, self.classes * self.seen) for label in self.weights}
 
     def found(self, ask: Callable[[str, object], Doubles], deviation: Callable[[str], float]) -> tuple[Axes, Doubles]:
@@ -172,7 +192,7 @@ class Descent:
             deviation: of the noise of each sum of a query.
         """
         n, centre = self.rows, np.zeros(self.width)
-        for label in MEANS:
+        for label in self.means:
             noise = deviation(label) / n
             centre = centre + ask(label, centre) / n * (_PRIOR_MEAN / (_PRIOR_MEAN + noise * noise))
         axes = Axes(centre, None)
@@ -181,7 +201,7 @@ class Descent:
             values, vectors = directions(covariance, deviation(MOMENTS) / n)
             turn = axes_of(values, vectors)
             # Turned back, each axis is near one column, and a product of two says what these columns say together.
-            axes = Axes(centre, turn if self.former else turn @ vectors.T, self.bends)
+            axes = Axes(centre, turn if self._former else turn @ vectors.T, self.bends)
         at, total, moved = np.zeros((3, self.seen, self.classes))
         late, pace = self.rounds // 2, self._pace[1]
         for number in range(self.rounds):

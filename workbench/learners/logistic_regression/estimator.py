@@ -115,7 +115,6 @@ class Setting(FitSetting[LogisticRegressionParameters]):
 
     ranges_since = 2
     bends_since = 3
-    turned_back_since = 4
 
     def delta_pays(self, given: Budget) -> bool:
         """Return whether a δ is used: descent asks for more than a search can, of rows that are many enough.
@@ -138,7 +137,7 @@ class Setting(FitSetting[LogisticRegressionParameters]):
         known = self.rows * math.sqrt(2 * float(self.amount))
         bound = sum(not a.numeric and len(a.values()) > 2 for a in self.attributes)
         free = self.width - bound if self.version >= self.bends_since else 0
-        return Descent(self.rows, self.width, self.classes, known, free, self.version < self.turned_back_since)
+        return Descent(self.rows, self.width, self.classes, known, free, self.version)
 
     @cached_property
     def classes(self) -> int:
@@ -408,7 +407,7 @@ class LogisticRegressionModel(Classifier[Setting]):
         weights_: of these, or of the encoded columns (s, k), offsets first.
     """
 
-    name, task, version = "logistic-regression", CLASSIFICATION, 4
+    name, task, version = "logistic-regression", CLASSIFICATION, 5
     parameters_type, setting_type = LogisticRegressionParameters, Setting
 
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
