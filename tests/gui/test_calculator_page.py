@@ -44,6 +44,7 @@ def test_the_published_run_costs_the_golden_figures(page, qtbot):
         assert set(curves) == ({"rdp", "rdp-classic"} if axis == "order" else {"pld", "rdp", "rdp-classic"}), axis
         assert "rdp-classic from " in page.charts[axis].accessibleName()
     heat = page._quick.heat
+    assert "(Rényi, improved)" in page.heat.accessibleName(), "as its lines are"
     assert heat.epsilons[0][-1] == max(max(line) for line in heat.epsilons)
 
 

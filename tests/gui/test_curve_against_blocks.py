@@ -7,7 +7,7 @@ from mishaps import retype, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit
 
-from workbench.gui.pages.utility.messages import ResultsTable, better_as_model, crossings, in_words, no_use
+from workbench.gui.pages.utility.messages import ResultsTable, best_line, crossings, in_words, no_use
 from workbench.render.values import Baseline, CurveFigure, Series
 
 
@@ -102,12 +102,12 @@ def test_lines_that_cross_for_good_are_told_of_with_the_place():
     assert crossings(figure(0.9, 0.5, (0.5, 0.6, 0.7), (0.6, 0.7, 0.79))) == ""
 
 
-def test_a_model_is_the_better_release_where_no_sanitised_table_beats_one_answer():
-    made = figure(0.9, 0.5, (0.45, 0.48, 0.7), (0.49, 0.8, 0.9))
-    assert better_as_model(made, Decimal(1))
-    assert not better_as_model(made, Decimal(10)), "the table is of use there"
-    assert not better_as_model(made, Decimal("0.1")), "neither is of use"
-    assert not better_as_model(made, Decimal(50)), "nothing was tested there"
+def test_the_best_line_at_an_epsilon_is_the_one_that_leads_on():
+    made = figure(0.9, 0.5, (0.45, 0.7, 0.9), (0.49, 0.8, 0.8))
+    assert best_line(made, Decimal(1)) == 1, "the model, though the table is of use as well"
+    assert best_line(made, Decimal(10)) == 0, "the table"
+    assert best_line(made, Decimal("0.1")) is None, "neither is of use"
+    assert best_line(made, Decimal(50)) is None, "nothing was tested there"
 
 
 # -- Why it costs: the steps and changes of the open table, or of made-up rows; nothing is charged --------------------

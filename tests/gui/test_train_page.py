@@ -182,7 +182,16 @@ def test_a_refused_question_charges_nothing(train, start, tmp_path):
 
 
 def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_models(train, qtbot, press):
-    assert train.page.forms.model == "logistic-regression", "the advised one"
+    train.session.set_target(None)
+    assert (train.page.forms.model, text_of(train, "train_use")) == ("kmeans", "LEAVE OUT"), "it predicts nothing"
+    qtbot.waitUntil(train.findChild(QWidget, "train_fold_unfit").isVisible)
+    press(train, "train_fold_unfit")
+    assert "Naive Bayes, Logistic regression, exact noise" in text_of(train, "train_unfit")
+    assert text_of(train, "train_unfit").count("It predicts a column of classes.") == 1
+    train.session.set_target("species")
+    assert (train.page.forms.model, text_of(train, "train_use")) == ("logistic-regression", "PREDICT"), (
+        "the advised one"
+    )
     assert "advised" in text_of(train, "train_about")
     train.session.set_epsilon(Decimal(2))
     forecast(train, qtbot)

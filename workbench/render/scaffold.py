@@ -26,17 +26,17 @@ from workbench.render.palette import Dash, Marker, SeriesStyle, Theme
 
 Tick = tuple[float, str]
 
-MANTISSAS = ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
-"""Candidates for a logarithmic axis, densest first: three, two or one label per decade."""
+MANTISSAS = ((1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,))
+"""Candidates for a logarithmic axis, densest first: four, three, two or one label per decade."""
 
 
 def log_ticks(low: float, high: float, most: int = 9) -> list[Tick]:
     """Return (position, label) of the ticks of a logarithmic axis from ``low`` to ``high``.
 
-    Two labels a decade (0.1 · 0.3 · 1 · 3 · 10) where they fit, three on a short axis, fewer on a long one.
+    Two labels a decade (0.1 · 0.3 · 1 · 3 · 10) where they fit, three or four on a short axis, fewer on a long one.
     """
     decades = math.log10(high / low)
-    candidates = MANTISSAS if decades < 1.5 else MANTISSAS[1:]
+    candidates = MANTISSAS[0 if decades < 0.7 else 1 if decades < 1.5 else 2 :]
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     near = 1e-9
     for mantissas in candidates:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
-from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
 from workbench.sanitize.plan import Plan
 
@@ -23,25 +22,33 @@ ADVICE = (
     ),
     ("boosted-trees", 0.3, "on four public tables it was the most accurate private model of numbers at nearly every ε"),
     ("forest-regression", 0.0, "at so small an ε it was steadier on public tables than the other models of numbers"),
+    ("kmeans", 0.0, "each of its groups is described by one typical row"),
 )
-"""Name, least ε and reason, the first choice first: what ``tests/benchmarks/results`` found of these learners."""
+"""Name, least ε and reason, the first choice first: what ``tests/benchmarks/results`` found of those that predict."""
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """The learners that can be trained on a table.
+    """The learners that can be trained on a table, and the others.
 
     Attributes:
         predicting: those that predict the target, the advised one first, those that pay for each prediction last.
         others: those that do without it: groups of rows, and columns for another model.
         advised: the name of the advised one; empty where nothing fits.
         why: why, in a sentence.
+        unfit: those that cannot be trained; what each ``needs`` is the reason.
     """
 
     predicting: tuple[Learner, ...] = ()
     others: tuple[Learner, ...] = ()
     advised: str = ""
     why: str = ""
+    unfit: tuple[Learner, ...] = ()
+
+    @property
+    def fit(self) -> tuple[Learner, ...]:
+        """All that can be trained, in the order of a list."""
+        return (*self.predicting, *self.others)
 
 
 def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
@@ -79,16 +86,17 @@ def _check(chosen: Learner, features: list[Attribute], target: Attribute) -> Non
 
 
 def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting:
-    """Return the learners that ``fits`` holds for, and which of them is advised at ``epsilon``."""
+    """Return the learners that ``fits`` holds for, which of them is advised at ``epsilon``, and the others."""
     found = [entry for entry in learners.LEARNERS if fits(entry)]
-    predicting = [entry for entry in found if entry.task in (CLASSIFICATION, REGRESSION)]
+    unfit = tuple(entry for entry in learners.LEARNERS if entry not in found)
+    predicting = [entry for entry in found if entry.predicts]
     others = tuple(entry for entry in found if entry not in predicting)
-    names = [entry.name for entry in predicting if not entry.each_prediction]
+    names = [entry.name for entry in predicting or others if not entry.each_prediction]
     advised, why = next(
         ((name, reason) for name, least, reason in ADVICE if name in names and epsilon >= least),
         (names[0] if names else "", ""),
     )
     predicting.sort(key=lambda entry: (entry.name != advised, entry.each_prediction))
-    title = next((entry.title for entry in predicting if entry.name == advised), "")
+    title = next((entry.title for entry in found if entry.name == advised), "")
     stated = f"{title} is advised: {why}." if why else ""
-    return Fitting(tuple(predicting), others, advised, stated)
+    return Fitting(tuple(predicting), others, advised, stated, unfit)

@@ -86,7 +86,7 @@ class Learnt:
     @property
     def kept(self) -> float:
         """The part that is left of what the rows themselves teach, above one answer for all."""
-        return max(self.found - self.level, 0.0) / max(self.of - self.level, 1e-9)
+        return min(max(self.found - self.level, 0.0) / max(self.of - self.level, 1e-9), 1.0)
 
 
 _KEPT: dict[tuple[Plan, str, int], Mapping[str, Learnt]] = {}
@@ -320,7 +320,8 @@ def _model_answer(name: str, plan: Plan, rows: int, cancel: CancelToken, *, trai
             _KEPT.pop(next(iter(_KEPT)), None)
         _KEPT[key] = found
     learnt = found[name]
-    return Answer(None, YES if learnt.kept >= HALF_LEARNT else NO, f"{learnt.found:.2f} of {learnt.of:.2f}")
+    mark = YES if learnt.kept >= HALF_LEARNT else NO
+    return Answer(None, mark, f"{learnt.found:.2f} of {learnt.of:.2f}", learnt.kept)
 
 
 def shortfalls_of_model(plan: Plan, rows: int) -> tuple[str, ...]:

@@ -43,11 +43,13 @@ class Answer:
         half_length: of the expected 95 % interval; ``None`` where the answer is not such a figure.
         mark: ``yes``, ``no``, ``not answered`` or ``not known yet``.
         note: what the answer is instead of a figure, or which part of the question it covers.
+        kept: of a model the part that is left of what the rows themselves teach, from 0 to 1.
     """
 
     half_length: float | None
     mark: str
     note: str = ""
+    kept: float = 0.0
 
     @property
     def useful(self) -> bool:

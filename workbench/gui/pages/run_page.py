@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QPushButton
 
 from workbench.gui.pages.base import Page, PageFrame
@@ -14,8 +16,9 @@ from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import FOR_TABLES, Session
-from workbench.gui.style.language import again, tr, tr_later, tr_sentence
+from workbench.gui.style.language import again, capital, tr, tr_later, tr_sentence
 from workbench.gui.widgets.basic import button, look, reword
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.params import ParameterError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -122,24 +125,25 @@ class RunPage(PageFrame):
         handle.of_table = True
         return super().follow(handle)
 
-    def show_buttons(self, missing: str, *, ready: bool, done: bool, way: bool = False) -> None:
+    def show_buttons(self, missing: str, *, ready: bool, done: bool, way: bool | None = False) -> None:
         """Show the button to run, to stop, or to go where something is missing; where all is done, those that lead on.
 
         Args:
             missing: what prevents it; empty where nothing does.
             ready: whether it can be run.
             done: whether just this has been run.
-            way: whether the first other way leads on better than the usual one, and is highlighted in its place.
+            way: whether the first other way leads on better than the usual one, and is highlighted in its place;
+                ``None`` where neither is.
         """
         done = done and not missing and not self.running
-        best = self._ways[0] if way else self._onward
+        best = None if way is None or not done else self._ways[0] if way else self._onward
         if not self.running:
             self._cancel.hide()  # first: beside all others it would widen a small window
         for leading in (*self._ways, self._onward):
             leading.setVisible(done)
             look(leading, "primary" if leading is best else "")
-        self.primary = best if done else self._run_button
-        look(self._run_button, "" if done else "primary")
+        self.primary = self._run_button if best is None else best
+        look(self._run_button, "primary" if best is None else "")
         self._run_button.setVisible(not self.running)
         verb = again(self._verb)
         run = tr("{verb} again", verb=verb) if done else verb
@@ -189,13 +193,18 @@ def unconfirmed(session: Session) -> str:
 
 
 def fitting(session: Session) -> Fitting:
-    """Return the learners that fit the table that is open and its target; none where there is no table or target."""
+    """Return the learners that fit the table that is open and its target, if it has one; none where there is no table.
+
+    Every list of models of the window follows from this.
+    """
     from workbench.learners.tasks import CLASSIFICATION, REGRESSION
     from workbench.sanitize.learnable import Fitting, fitting_learners, learnable
 
     draft, target = session.plan, session.target
-    if session.opened is None or target is None:
+    if session.opened is None:
         return Fitting()
+    if target is None:
+        return fitting_learners(float(draft.epsilon), lambda entry: not entry.predicts)
     if draft.problems():  # some facts are still open: what the target is like is known
         unlike = CLASSIFICATION if draft.column(target).numeric else REGRESSION
         return fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
@@ -204,9 +213,31 @@ def fitting(session: Session) -> Fitting:
 
 def why_advised(found: Fitting) -> str:
     """Return why a learner is advised, in the language of the person; empty where none is."""
-    title = next((entry.title for entry in found.predicting if entry.name == found.advised), "")
+    title = next((entry.title for entry in found.fit if entry.name == found.advised), "")
     stated = tr_sentence(found.why)
     return stated.replace(title, tr_sentence(title)) if title else stated
+
+
+def offer_models(box: ChoiceBox, found: Fitting, chosen: str) -> None:
+    """List the models that fit, a star on the advised one, and greyed below them those that do not, each with why.
+
+    Where no table is open, all are listed.
+    """
+    from workbench.learners import LEARNERS, learner
+
+    titles = {e.name: capital(tr_sentence(e.title)) for e in (*found.fit, *found.unfit) or LEARNERS}
+    if found.advised:
+        titles[found.advised] = tr("{title}   ★", title=titles[found.advised])
+    box.offer([(title, name) for name, title in titles.items()], chosen)
+    unfit = [entry.name for entry in found.unfit]
+    model = box.model()
+    assert isinstance(model, QStandardItemModel)
+    for at, name in enumerate(titles):
+        entry = learner(name)
+        needs = tr_sentence(entry.needs)
+        about = why_advised(found) if name == found.advised and found.why else f"{tr_sentence(entry.about)} {needs}"
+        box.setItemData(at, needs if name in unfit else about, Qt.ItemDataRole.ToolTipRole)
+        model.item(at).setEnabled(name not in unfit)
 
 
 def misfit(session: Session, model: str) -> str:

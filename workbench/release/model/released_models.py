@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from workbench import learners
 from workbench.params import InputError
 from workbench.release.certificate import checksum, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
@@ -70,7 +71,7 @@ def released_models(cancel: CancelToken = NEVER) -> tuple[ReleasedModel, ...]:
                 output,
                 has_output(release),
                 bool(card),
-                str(card["inputs"][-1]["name"]) if card else "",
+                _predicted(card),
                 _public_accuracy(card),
             )
             found.append(model)
@@ -87,6 +88,13 @@ def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
         return {}
     genuine = card.get("release_id") == release_id and checksum(card) == (certified or card["checksum"])
     return card if genuine else {}
+
+
+def _predicted(card: dict[str, Any]) -> str:
+    """Return the name of the column that a model predicts; empty where it predicts none."""
+    entry = next((entry for entry in learners.LEARNERS if entry.name == card.get("model")), None)
+    none = not card or (entry is not None and not entry.predicts)
+    return "" if none else str(card["inputs"][-1]["name"])
 
 
 def _public_accuracy(card: dict[str, Any]) -> tuple[float, int] | None:

@@ -221,7 +221,7 @@ def heat_drawing(title: str, found: HeatMap, sigma: float, batch: float) -> Draw
         ),
         title=title,
         frame="none",
-        words=lambda _x: tr("{words}, by Rényi divergences", words=words),
+        words=lambda _x: f"{title}: {words}",
         spoken=f"{title}: {words}",
     )
 
@@ -497,13 +497,16 @@ class CalculatorPage(PageFrame):
         self._draw()
 
     def _draw(self) -> None:
+        from workbench.privacy.accounting.accountant import accountant_named
+
         found = self._quick
         if found is None:
             return
         for axis, chart in self.charts.items():
             at = found.order if axis == "order" else float(getattr(found.run, axis))
             chart.show_drawing(epsilon_drawing(tr(TITLES[axis]), self.curves[axis].values(), at))
-        self.heat.show_drawing(heat_drawing(tr(HEAT), found.heat, found.run.sigma, found.run.batch))
+        by = tr_sentence(accountant_named(found.heat.accountant).short)
+        self.heat.show_drawing(heat_drawing(f"{tr(HEAT)} ({by})", found.heat, found.run.sigma, found.run.batch))
 
     def _tighten(self) -> None:
         run = self.run_as_set()

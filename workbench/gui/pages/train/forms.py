@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QRadioButton, QWidget
 
 from workbench import learners
 from workbench.deep import networks
@@ -43,7 +43,7 @@ from workbench.params import ParameterError, Parameters
 from workbench.params.field import Field
 from workbench.render.fonts import scaled
 
-NO_TARGET = tr_later("Choose the column to predict: the models that fit it are listed here.")
+NO_TARGET = tr_later("Choose the column to predict; a model that predicts nothing leaves that column out.")
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Offer:
-    """What can be trained: groups that are not empty, the advised model and why, or why there is none."""
+    """What can be trained: groups that are not empty, the advised model and why, or why there is none; and the rest."""
 
     groups: tuple[Group, ...] = ()
     advised: str = ""
     why: str = ""
+    unfit: tuple[Learner, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,13 +78,11 @@ def offer_of(session: Session) -> Offer:
         return _of_images(images.table)
     if session.opened is None:
         return Offer(why=tr("Open a table or images in Data first."))
-    if target is None:
-        return Offer(why=tr(NO_TARGET))
     from workbench.release.model.preflight import network_features
 
     found = fitting(session)
     reading: tuple[Network, ...] = ()
-    if not draft.column(target).numeric:  # networks predict classes alone
+    if target is not None and not draft.column(target).numeric:  # networks predict classes alone
         try:
             features = network_features(draft.plan(), target)
             reading = networks.networks_reading(features.width, len(features.classes))
@@ -98,10 +97,15 @@ def offer_of(session: Session) -> Offer:
             "networks", tr("Networks"), reading, tr("Trained in steps, with a small chance δ that the guarantee fails")
         ),
         Group(
-            "others", tr("Without the target"), found.others, tr("Groups of rows, and columns made for another model")
+            "others",
+            tr("Without the target") if found.predicting else "",
+            found.others,
+            tr("Groups of rows, and columns made for another model"),
+            folded=bool(found.predicting),
         ),
     )
-    return Offer(tuple(group for group in groups if group.models), found.advised, why_advised(found))
+    why = why_advised(found) if target is not None else f"{tr(NO_TARGET)} {why_advised(found)}"
+    return Offer(tuple(group for group in groups if group.models), found.advised, why, found.unfit)
 
 
 def _of_images(images: object) -> Offer:
@@ -169,17 +173,25 @@ class ModelList(QWidget):
                 if group.folded:  # before they have a parent, what is shown would be a window of its own
                     part.hide()
             if group.folded:
-                fold = button("", f"train_fold_{group.name}", "link", tip=group.about)
-                fold.clicked.connect(lambda _on=False, key=group.name: self._turn(key))
-                fold.setProperty("stated", f"{group.title} ({len(parts)})")
-                lines.addLayout(row(fold, None))
-                self._folds[group.name] = (fold, *parts)
-                self._say_fold(group.name)
+                lines.addLayout(row(self._fold(group.name, group.title, group.about, parts, len(parts)), None))
             elif group.title:
                 lines.addWidget(label(group.title, "caption"))
             for part in parts:
                 lines.addWidget(part)
+        if offer.unfit:
+            why = label("\n".join(_reasons(offer.unfit)), "muted", wrap=True, name="train_unfit", hidden=True)
+            about = tr("Models that cannot be trained on this, and why")
+            lines.addLayout(row(self._fold("unfit", tr("Do not fit"), about, [why], len(offer.unfit)), None))
+            lines.addWidget(why)
         self._holder.setLayout(lines)
+
+    def _fold(self, key: str, title: str, about: str, parts: Sequence[QWidget], count: int) -> QPushButton:
+        """Return the heading that opens and closes ``parts``."""
+        fold = button("", f"train_fold_{key}", "link", tip=about, press=lambda: self._turn(key))
+        fold.setProperty("stated", f"{title} ({count})")
+        self._folds[key] = (fold, *parts)
+        self._say_fold(key)
+        return fold
 
     def _option(self, model: Learner | Network, *, advised: bool) -> QRadioButton:
         title = tr_sentence(model.title)
@@ -201,6 +213,14 @@ class ModelList(QWidget):
         stated = f"{'▸' if first.isHidden() else '▾'} {fold.property('stated')}"
         fold.setText(stated)  # type: ignore[attr-defined]
         fold.setAccessibleName(stated)
+
+
+def _reasons(unfit: tuple[Learner, ...]) -> list[str]:
+    """Return what models need that this table or target is not, each reason once with the models it holds for."""
+    found: dict[str, list[str]] = {}
+    for model in unfit:
+        found.setdefault(model.needs, []).append(tr_sentence(model.title))
+    return [f"{', '.join(titles)}: {tr_sentence(needs)}" for needs, titles in found.items()]
 
 
 WIDTH, WIDE = 384, 480
@@ -232,6 +252,7 @@ class ModelForms(Card):
         self._models |= {entry.name: entry for entry in networks.NETWORKS}
         self._forms: dict[str, Form] = {}
         self._rows, self._images, self._follows, self.fits = 0, False, True, False
+        self._first = ""  # the model that was advised where it was chosen unasked
         self.model = next(iter(self._models))
         self.steps = FormSteps(session.undo_stack, "train", self._state, self._restore, self._title, self._is_written)
         self.list = ModelList()
@@ -240,7 +261,8 @@ class ModelForms(Card):
         self.target = named(ChoiceBox(), "train_target", *about)
         self.target.give_way(16)
         self.target.activated.connect(lambda: session.set_target(self.target.currentData()))
-        self._predict = panel(row(label(tr("PREDICT"), "caption"), (self.target, 1)))
+        self._use = label("", "caption", name="train_use")
+        self._predict = panel(row(self._use, (self.target, 1)))
         self.epsilon = named(QLineEdit(), "train_epsilon", tr("ε of the model"))
         hold(self.epsilon, 96)
         self.epsilon.textEdited.connect(self._typed)
@@ -303,8 +325,11 @@ class ModelForms(Card):
             form.setParent(None)  # it is deleted only when the event loop comes to it
             form.deleteLater()
         self._show_epsilon(self._session.plan.epsilon)
-        offered = offer_of(self._session)
+        self._take_advised(offer_of(self._session))
+
+    def _take_advised(self, offered: Offer) -> None:
         self.choose(offered.advised or self.model)
+        self._first = self.model if self._session.target is None else ""
 
     def refresh(self) -> None:
         """Follow the plan: list what fits it now, leave a model that does not, and take its ε unless it is set."""
@@ -313,8 +338,9 @@ class ModelForms(Card):
             if self._follows:
                 self._show_epsilon(self._session.plan.epsilon)
             # Whatever was there before a target was, nobody has chosen.
-            if offered.advised and (not self.fits or self.model not in offered.names):
-                self.choose(offered.advised)
+            unasked = self._session.target is not None and self.model == self._first
+            if offered.advised and (not self.fits or self.model not in offered.names or unasked):
+                self._take_advised(offered)
             else:
                 self._show()
 
@@ -322,7 +348,7 @@ class ModelForms(Card):
         self._show()
 
     def choose(self, model: str) -> None:
-        self.model = model
+        self.model, self._first = model, ""
         if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
             self._show_epsilon(self._session.plan.epsilon)
         self._show()
@@ -336,6 +362,8 @@ class ModelForms(Card):
         self.list.show_offer(offered, self.model)
         show_if(self.fits, self._of_model, self._below)
         self._predict.setVisible(self._session.opened is not None)
+        chosen = self.chosen_model
+        self._use.setText(tr("PREDICT") if isinstance(chosen, Network) or chosen.predicts else tr("LEAVE OUT"))
         nothing = [] if draft.target else [(tr("choose a column"), None)]
         listed = [(c.name, c.name) for c in draft.columns if c.protected or c.name == draft.target]
         self.target.offer([*nothing, *listed], draft.target)

@@ -12,10 +12,10 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QMenu, QToolButton, QWidget
 
 from workbench import learners
-from workbench.gui.pages.run_page import why_advised
+from workbench.gui.pages.run_page import offer_models
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
-from workbench.gui.style.language import capital, shown_list, tr, tr_later, tr_sentence, typed_list
+from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
 from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, row, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import given_in, put_in
@@ -194,10 +194,7 @@ class CurveSetup(Card):
     # -- the models -------------------------------------------------------------------------------------------------
 
     def show_models(self, found: Fitting) -> None:
-        """Offer the models that predict, with a star on the advised one, which is chosen until :attr:`kept` is set.
-
-        Without any, all are listed: what keeps a model from learning is said below.
-        """
+        """Offer the models that fit, with a star on the advised one, which is chosen until :attr:`kept` is set."""
         if found != self._found:
             with self._steps.unasked():
                 self._list_models(found)
@@ -206,14 +203,8 @@ class CurveSetup(Card):
 
     def _list_models(self, found: Fitting) -> None:
         chosen = self.model.currentData() if self.kept else found.advised
-        self._found, self._offered = found, found.predicting or learners.LEARNERS
-        titles = {entry.name: capital(tr_sentence(entry.title)) for entry in self._offered}
-        words = [tr("{title}   ★", title=title) if name == found.advised else title for name, title in titles.items()]
-        self.model.offer([(said, e.name) for said, e in zip(words, self._offered, strict=True)], chosen)
-        for at, entry in enumerate(self._offered):
-            advised = entry.name == found.advised and found.why
-            tip = why_advised(found) if advised else f"{tr_sentence(entry.about)} {tr_sentence(entry.needs)}"
-            self.model.setItemData(at, tip, TOOLTIP)
+        self._found = found
+        offer_models(self.model, found, chosen)
 
     def choose(self, model: str) -> None:
         if self.model.findData(model) >= 0:
@@ -230,7 +221,7 @@ class CurveSetup(Card):
     def _list_further(self) -> None:
         """Offer the other models of the same task, and drop those that are not offered any more."""
         first = learners.learner(self.model.currentData())
-        others = [entry for entry in self._offered if entry.task == first.task and entry != first]
+        others = [entry for entry in self._found.fit if entry.task == first.task and entry != first]
         self._further = [name for name in self._further if name in [entry.name for entry in others]]
         menu = self.more.menu()
         assert menu is not None

@@ -20,7 +20,6 @@ from workbench.render.palette import SIGNS, STYLES
 from workbench.render.scaffold import plain_number
 from workbench.render.values import CurveFigure, Series
 from workbench.studies.metrics import Metric, measured
-from workbench.studies.regimes import ON_A_TABLE
 
 USUAL = measured(CLASSIFICATION).main
 MOST_CROSSINGS = 2
@@ -47,15 +46,14 @@ def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL)
     return _from_where(series, [metric.close(value, level) for value in series.mean])
 
 
-def better_as_model(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> bool:
-    """Return whether at ``epsilon`` a private model beats the one constant answer and no sanitised table does."""
-    constant = _level(figure, "majority")
-    if constant is None or figure.against:
-        return False
-    at = [(s.style, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
-    useful = {style for style, value in at if metric.better(value, constant)}
-    studied = {style for style, _ in at}
-    return "private" in useful and bool(studied & set(ON_A_TABLE)) and not useful & set(ON_A_TABLE)
+def best_line(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> int | None:
+    """Return the number of the line that is best at ``epsilon``; ``None`` where none beats the one constant answer."""
+    constant, best = _level(figure, "majority"), None
+    for number, series in enumerate(figure.series):
+        value = value_at(series, float(epsilon))
+        if value is not None and (constant is None or metric.better(value, constant)):
+            constant, best = value, number
+    return best
 
 
 def predictable(figure: CurveFigure, metric: Metric = USUAL) -> bool:

@@ -22,7 +22,7 @@ from workbench.gui.pages.curve_actions import (
 from workbench.gui.pages.run_page import RunPage, fitting, misfit, what_is_missing
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.curve_form import CurveSetup
-from workbench.gui.pages.utility.messages import ResultsTable, better_as_model, in_words, no_use, shown
+from workbench.gui.pages.utility.messages import ResultsTable, best_line, in_words, no_use, shown
 from workbench.gui.pages.utility.tasks import EVERY, Live, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -37,7 +37,6 @@ from workbench.learners import learner
 from workbench.release.ledger.study_note import BEFORE
 from workbench.render.comparison_figure import joined_figure
 from workbench.render.values import CurveFigure
-from workbench.sanitize.learnable import Fitting
 from workbench.signals.events import Finished
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import Metric
@@ -287,7 +286,7 @@ class UtilityPage(RunPage):
 
     def refresh(self) -> None:
         missing = what_is_missing(self.session)
-        self.setup.show_models(Fitting() if missing else fitting(self.session))
+        self.setup.show_models(fitting(self.session))
         unfit = misfit(self.session, self.setup.model.currentData())
         show_if(not missing and not self.running, self._standard, self._made_up)
         self._standard.setEnabled(not missing and len(self._standard_models()) == STANDARD)
@@ -297,7 +296,7 @@ class UtilityPage(RunPage):
         self.setup.say_with(at_most(epsilon) if besides and not missing else "")
         fits = sum(len(one.fits()) for one in self.setup.plans(epsilon))
         question = tr("how good each is") if plan is None else tr_sentence(plan.measured.question)
-        self.show_buttons(missing, ready=plan is not None and not unfit, done=self._done(), way=self._better_as_model())
+        self.show_buttons(missing, ready=plan is not None and not unfit, done=self._done(), way=self._best_as_model())
         self._empty.setText(
             missing
             or tr(
@@ -328,11 +327,30 @@ class UtilityPage(RunPage):
             for model, shot in self._snapshots.items()
         )
 
-    def _better_as_model(self) -> bool:
+    def _best(self) -> int | None:
+        """Return the number of the line that is best at the plan's ε; ``None`` where none is of use."""
         shot, whole = self._snapshot, self._whole()
         if shot is None or whole is None:
-            return False
-        return better_as_model(whole, self.session.plan.epsilon, self._metric(shot))
+            return None
+        return best_line(whole, self.session.plan.epsilon, self._metric(shot))
+
+    def _best_as_model(self) -> bool | None:
+        """Return whether a model is the best release, and not a table; ``None`` where neither is of use."""
+        whole, best = self._whole(), self._best()
+        if whole is not None and whole.against:  # not ε but a setting that private models alone have
+            return True
+        return None if best is None else self._kind_of(best) == "private"
+
+    def _best_words(self) -> str:
+        """Return for what the highlighted button is best."""
+        whole, best, epsilon = self._whole(), self._best(), at_most(self.session.plan.epsilon)
+        if whole is None or whole.against:
+            return ""
+        said = {"target": self.session.target, "epsilon": epsilon}
+        if best is None:
+            return tr("For a model of {target}, none of them is of use at your ε = {epsilon}.", **said)
+        line = whole.series[best].name
+        return tr("For a model of {target} at your ε = {epsilon}, this is best: {line}.", line=line, **said)
 
     def _present(self) -> object:
         return studied(self.session, self._asked), self._made_up.isChecked()
@@ -349,7 +367,8 @@ class UtilityPage(RunPage):
             new = float(self.session.plan.epsilon) not in shot.result.plan.epsilons and not shot.result.plan.against
             trained = sum(one.total for one in self._snapshots.values())
             stated = tr_n("{n} model is trained.", "All {n} models are trained.", trained)
-            return f"{stated} {tr('Your ε lies between the points: Run adds it.')}" if new else stated
+            more = tr("Your ε lies between the points: Run adds it.") if new else self._best_words()
+            return f"{stated} {more}".rstrip()
         if not fits:
             return ""
         stated = tr_n("{n} model to train.", "{n} models to train.", fits)

@@ -290,6 +290,10 @@ SHORT = {"rows": tr_later("Noisy"), "synthetic": tr_later("Synthetic"), "model":
 """Titles of columns that are shorter than the words of the way."""
 
 MARKED = {"yes": " ✓", "no": " ✗"}
+KEPT_HELP = tr_later(
+    "How much is kept of what a simple model learns beyond always giving one answer. On made-up rows it scores {score} "
+    "this way, and {best} without privacy. Your rows were not read: Models, Curves measures the accuracy on them."
+)
 UNKNOWN, NOTHING = "…", "–"
 TRUTH_HELP = tr_later("The true figure in your rows: private, shown only after you agree")
 DELETE = "Del"  # not translated
@@ -430,7 +434,7 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
         return Cell(NOTHING, "muted", tip, spoken=tr("not answered"))
     if answer.half_length is None:
         looked = tr("yes") if answer.mark == "yes" else tr("noise")
-        stated = seen or (_score(*map(_short, _scores(answer))) if question.asked != "rows" else looked)
+        stated = seen or (_kept(f"{100 * answer.kept:.0f} %") if question.asked != "rows" else looked)
     else:
         half = _half(question, answer.half_length)
         stated = f"{seen.removesuffix(' %')} {half}" if seen else half
@@ -439,7 +443,7 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     note = tr_sentence(answer.note)
     if question.asked == "model":
         scores = dict(zip(("score", "best"), map(localised, _scores(answer)), strict=True))
-        tip = tr("On made-up rows a model scores {score}; trained on the rows themselves it scores {best}", **scores)
+        tip = tr(KEPT_HELP, **scores)
     elif question.asked == "rows":
         tip = note
     elif note:
@@ -456,8 +460,8 @@ def _scores(answer: Answer) -> tuple[str, str]:
     return score, best
 
 
-def _score(score: str, best: str) -> str:
-    return tr("{score} of {best}", score=score, best=best)
+def _kept(share: str) -> str:
+    return tr("{share} kept", share=share)
 
 
 def _short(share: str) -> str:
@@ -486,7 +490,7 @@ def _margin(question: Question) -> str:
 
 def stacked(text: str) -> str:
     """Return a figure above its margin."""
-    between = _score("", "")
+    between = _kept("")
     return text.replace(" ± ", "\u2028± ").replace(between, f"\u2028{between.lstrip()}")
 
 

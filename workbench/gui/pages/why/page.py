@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
-from workbench import learners
-from workbench.gui.pages.run_page import RunPage, misfit, what_is_missing
+from workbench.gui.pages.run_page import RunPage, fitting, misfit, offer_models, what_is_missing
 from workbench.gui.pages.why import PAGE
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -97,7 +96,8 @@ class WhyPage(RunPage):
         self._studied: object = None
         self._typed = False
         self.model = named(ChoiceBox(), "why_model", tr("Model"), tr("The private model whose cost is explained"))
-        self.model.offer((tr_sentence(entry.title), entry.name) for entry in learners.LEARNERS)
+        self._kept = False  # whether a person chose the model
+        self.model.currentIndexChanged.connect(self._keep)
         self.epsilon = named(QLineEdit(), "why_epsilon", tr("ε of the model"), tr("Privacy loss of the model"))
         hold(self.epsilon, 96)
         tip = tr("80/20 splits that figures are means of")
@@ -164,7 +164,12 @@ class WhyPage(RunPage):
         handle.finished.connect(self._finish)
         self.follow(handle)
 
+    def _keep(self) -> None:
+        self._kept = True
+
     def refresh(self) -> None:
+        found = fitting(self.session)
+        offer_models(self.model, found, self.model.currentData() if self._kept else found.advised)
         self.model.ask_for_its_words()
         missing = what_is_missing(self.session)
         plan = None if missing else self.value()
@@ -204,7 +209,7 @@ class WhyPage(RunPage):
 
     def _forget(self) -> None:
         self.forget()
-        self._result, self._typed = None, False
+        self._result, self._typed, self._kept = None, False, False
         self._plan_changed()
         self._show()
 
