@@ -33,6 +33,7 @@ from workbench.release import path as release_path
 from workbench.release.card import card_facts, made, model_bytes
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.released_models import predicted_column
 from workbench.release.path import Destination, Released, ReleaseRequest
 from workbench.release.recover import recover, request_of
 from workbench.release.statements import Persons, model_statement
@@ -364,3 +365,10 @@ def test_a_card_that_does_not_fit_its_schema_is_void(folder, ledger):
     assert "90817263" not in str(told.value)  # nothing was charged, and what stands there may have been drawn
     assert names_in(folder) == set()
     assert statuses(ledger) == ["void"]
+
+
+def test_a_model_that_predicts_nothing_names_no_column_in_the_list_of_models():
+    cards = (
+        {"model": name, "inputs": [{"name": "age"}, {"name": "label"}]} for name in ("kmeans", "naive-bayes", "mlp")
+    )
+    assert [predicted_column(card) for card in cards] == ["", "label", "label"]

@@ -71,7 +71,7 @@ def released_models(cancel: CancelToken = NEVER) -> tuple[ReleasedModel, ...]:
                 output,
                 has_output(release),
                 bool(card),
-                _predicted(card),
+                predicted_column(card),
                 _public_accuracy(card),
             )
             found.append(model)
@@ -90,7 +90,7 @@ def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
     return card if genuine else {}
 
 
-def _predicted(card: dict[str, Any]) -> str:
+def predicted_column(card: dict[str, Any]) -> str:
     """Return the name of the column that a model predicts; empty where it predicts none."""
     entry = next((entry for entry in learners.LEARNERS if entry.name == card.get("model")), None)
     none = not card or (entry is not None and not entry.predicts)
