@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hands import drop_on
-from mishaps import retype, statuses, text_of
+from mishaps import banner, retype, statuses, text_of
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton, QWidget
@@ -111,6 +111,9 @@ def test_rows_of_any_file_are_predicted_whatever_is_open(
     retype(window, qtbot, "predict_output", tmp_path / "told.csv")
     finish(window, "predict_run")
     assert "40 predictions in told.csv" in text_of(window, "predict_outcome")
+    (tmp_path / "flowers.csv").write_text(FLOWERS.replace("5.1", "old", 1), "utf-8")
+    finish(window, "predict_run")
+    assert banner(window).endswith("row 1, line 2); correct it."), "what Data declares changes nothing here"
     assert (window.session.opened is not None) == opened
     assert window.findChild(QWidget, "predict_rows_open").isVisible() == opened
     if opened:

@@ -25,6 +25,7 @@ from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
+from workbench.params.remedies import REPLACE_VALUES
 from workbench.sanitize.questions import target_by_name
 
 if TYPE_CHECKING:
@@ -116,7 +117,12 @@ def predict(
         rows = source.table.with_invalid_replaced() if draft.replaces_invalid else source.table
     seen: Counter[str] = Counter()
     of_numbers = model.target.numeric or bool(model.columns)
-    written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
+    try:
+        written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
+    except InputError as error:
+        if isinstance(source, Path) and REPLACE_VALUES in error.remedies:  # the plan of the open table is not read
+            raise InputError(error.what, error.where, "correct it") from error
+        raise
     made = pl.read_csv(output, infer_schema=False).drop("row")
     made = made.rename({name: _unused(name, rows.frame) for name in made.columns})
     figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
