@@ -294,6 +294,9 @@ def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(pe
     people.session.set_epsilon(Decimal(1))
     assert box.currentData() == chosen != "boosted-trees"
     assert box.itemText(0).endswith("★")
+    box.setCurrentIndex(box.findData("linear-regression"))
+    people.session.set_target("label")  # it predicts no classes
+    assert box.currentData() == "logistic-regression"
 
 
 def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, idle):

@@ -77,7 +77,7 @@ class CurveSetup(Card):
     """Two lines of fields that make a :class:`CurvePlan`.
 
     Attributes:
-        kept: whether the chosen model stays where another is advised: a person chose it, or it was computed.
+        kept: whether the chosen model stays, where it fits, though another is advised: it was chosen, or computed.
     """
 
     changed = Signal()
@@ -194,7 +194,7 @@ class CurveSetup(Card):
     # -- the models -------------------------------------------------------------------------------------------------
 
     def show_models(self, found: Fitting) -> None:
-        """Offer the models that fit, with a star on the advised one, which is chosen until :attr:`kept` is set."""
+        """Offer the models that fit, with a star on the advised one, which is chosen where :attr:`kept` is not set."""
         if found != self._found:
             with self._steps.unasked():
                 self._list_models(found)
@@ -202,7 +202,9 @@ class CurveSetup(Card):
             self.changed.emit()
 
     def _list_models(self, found: Fitting) -> None:
-        chosen = self.model.currentData() if self.kept else found.advised
+        chosen, fit = self.model.currentData(), [entry.name for entry in found.fit]
+        if not self.kept or (fit and chosen not in fit):
+            chosen = found.advised
         self._found = found
         offer_models(self.model, found, chosen)
 
