@@ -30,7 +30,8 @@ def test_emptying_a_row_moves_each_score_by_one_at_most_and_none_up(depth):
     values = np.array([-1e9, -100, -99.9, 0, 150, 399.99, 400, 899, 900, 1e9, np.nan])
 
     def scores(column: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.array(range_scores(range_counts(WIDE, column, depth), depth, len(values), 20.0))
+        (found,) = range_scores(range_counts([WIDE], column[:, None], depth), depth, len(values), 20.0)
+        return found
 
     moved = [scores(values) - scores(np.delete(values, i)) for i in range(len(values))]
     assert all(((m == 0) | (m == 1)).all() for m in moved)
@@ -73,7 +74,7 @@ def test_a_window_that_holds_no_row_wins_once_in_e_cubed_at_most(known):
     """More than 45 of 400 have a chance below 1e-6 where each has one of e^−3."""
     rows, depth = 1_000, range_depth(known)
     values = np.linspace(-100, 900, rows)  # wide: nothing is won by a narrow window
-    scores = range_scores(range_counts(WIDE, values, depth), depth, rows, known)
+    (scores,) = range_scores(range_counts([WIDE], values[:, None], depth), depth, rows, known)
     generator = np.random.default_rng(3)
     held = [
         within_window(WIDE, depth, int(np.argmax(scores + generator.exponential(rows / known, len(scores))))).bounds()

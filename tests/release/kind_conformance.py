@@ -279,7 +279,7 @@ class NoDraw(ReleasedNoise):
     def integers(self, *arguments: Any) -> list[int]:
         raise AssertionError("noise was drawn")
 
-    gaussian = below = integers  # type: ignore[assignment]
+    gaussian = below = words = integers  # type: ignore[assignment]
 
 
 def die_and_release(kind: type[KindConformance], folder: Path, owner: str, attribute: str) -> None:

@@ -77,8 +77,10 @@ def test_draws_have_the_exact_chances():
 def test_a_word_that_ties_with_the_chance_is_decided_by_what_is_left_of_it(word, rest, kept):
     weight, top = noisy_max_weights([2, 3], 1, 0.5)
     tie, left = divmod(weight << 64, top)
-    draws = iter([tie + word, *([left + rest] if word == 0 else []), 0])
-    assert noisy_max([2, 3], 1, 0.5, cast("CentralNoise", SimpleNamespace(below=lambda total: next(draws)))) == 1 - kept
+    below = iter([*([left + rest] if word == 0 else []), 0])
+    words = np.array([tie + word, 0], np.uint64)
+    noise = SimpleNamespace(words=lambda count: words, below=lambda total: next(below))
+    assert noisy_max([2, 3], 1, 0.5, cast("CentralNoise", noise)) == 1 - kept
 
 
 @pytest.mark.parametrize("off", [0, 1, 1 << 16, 1 << 23, 1 << 25, 1 << 40, 1 << 52])
@@ -95,11 +97,12 @@ def test_doubles_decide_as_the_exact_chances_do(off):
         right = [word < first for word, first in zip(words, firsts, strict=True)]
         asked = []
 
-        def below(total: int, words: list[int] = words, asked: list[int] = asked) -> int:
+        def below(total: int, asked: list[int] = asked) -> int:
             asked.append(total)
-            return int.from_bytes(np.array(words, "<u8").tobytes(), "little") if len(asked) == 1 else total - 1
+            return total - 1
 
-        last = noisy_max(scores, 1, epsilon, cast("CentralNoise", SimpleNamespace(below=below)))
+        noise = SimpleNamespace(words=lambda count, words=words: np.array(words, np.uint64), below=below)
+        last = noisy_max(scores, 1, epsilon, cast("CentralNoise", noise))
         assert (asked[-1], last) == (sum(right), max(place for place, kept in enumerate(right) if kept))
 
 

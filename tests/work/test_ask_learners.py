@@ -148,7 +148,7 @@ def poison(patch: pytest.MonkeyPatch) -> None:
     def never(*arguments: Any, **keys: Any) -> Any:
         raise AssertionError("noise of a release was made before its charge")
 
-    for name in ("__init__", "integers", "gaussian", "below"):
+    for name in ("__init__", "integers", "gaussian", "below", "words"):
         patch.setattr(laplace.ReleasedNoise, name, never)
 
 

@@ -646,8 +646,9 @@ def _range_counts_of_part(setting: FitSetting[Any], columns: list[Any]) -> NDArr
 
 def _range_counts(setting: FitSetting[Any], X: NDArray[np.float64], y: NDArray[Any]) -> NDArray[np.int64]:
     """Return how many of the rows, none of them empty, lie in each cell of each column whose range is chosen (c, w)."""
-    facts, columns, depth = (*setting.attributes, setting.target), (*X.T, y), setting.range_depth
-    return np.stack([range_counts(facts[j], columns[j], depth) for j in setting.range_columns])
+    facts, chosen = (*setting.attributes, setting.target), setting.range_columns
+    columns = X[:, chosen] if chosen[-1] < X.shape[1] else np.column_stack([X[:, chosen[:-1]], y])
+    return range_counts([facts[j] for j in chosen], columns, setting.range_depth)
 
 
 def _ranged(ask: Ask, setting: Any, counts: Callable[[], NDArray[np.int64]]) -> Any:
@@ -655,7 +656,7 @@ def _ranged(ask: Ask, setting: Any, counts: Callable[[], NDArray[np.int64]]) -> 
     if not setting.ranged:
         return setting
     depth, known = setting.range_depth, setting.range_known
-    scores = (range_scores(own, depth, setting.rows, known) for own in counts())
+    scores = range_scores(counts(), depth, setting.rows, known)
     return setting.with_ranges(
         {label: ask.largest(label, [own], 1) for label, own in zip(setting.ranged, scores, strict=True)}
     )

@@ -88,19 +88,19 @@ def class_sizes(noisy: Doubles, rows: int, variance: float) -> tuple[Doubles, Do
 
 
 def class_means(noisy: Doubles, variance: Doubles, spread: float) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the mean of each class (k,), its remaining variance, and the weight of the noisy mean in it.
+    """Return the mean of each class (…, k), its remaining variance, and the weight of the noisy mean in it.
 
     Model: the class means scatter with standard deviation ``spread`` about a common mean, itself spread over the
     range [−1, 1] (variance 1/3); each is seen with normal noise. Posterior means of both levels (Lindley & Smith 1972).
 
     Args:
-        noisy: means from the noisy sums (k,), in half-ranges.
-        variance: of the noise of each (k,).
+        noisy: means from the noisy sums (…, k), in half-ranges.
+        variance: of the noise of each (…, k).
         spread: public prior standard deviation of a class mean about the common one, in half-ranges.
     """
     seen = np.clip(noisy, -1.0, 1.0)
     precision = 1 / (variance + spread**2)
-    common = (seen * precision).sum() / (precision.sum() + 3)
+    common = (seen * precision).sum(axis=-1, keepdims=True) / (precision.sum(axis=-1, keepdims=True) + 3)
     weight = spread**2 * precision
     # Written from ``seen``: without noise the weight is 1 and the plain mean comes back untouched.
     return seen + (1 - weight) * (common - seen), (1 - weight) * spread**2, weight

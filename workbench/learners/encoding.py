@@ -10,7 +10,7 @@ Every rule here depends on the declared facts alone, so that one row is encoded 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -39,6 +39,40 @@ def grid_of(rows: int, sensitivity: float = 1.0, epsilon: float = math.inf) -> i
     if epsilon < math.inf:
         bits = min(bits, math.floor((_NOISE_BITS - math.log2(sensitivity / epsilon)) / 2))
     return 1 << max(1, bits)
+
+
+_AT_ONCE = 1 << 13
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """Yield all rows in pieces so small that what is computed of one stays in the processor's cache."""
+    for start in range(0, rows, _AT_ONCE):
+        yield slice(start, start + _AT_ONCE)
+
+
+def bounds_of(attributes: Iterable[Attribute]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lower bounds (c,) and the upper bounds (c,) of columns of numbers."""
+    lower, upper = np.array([attribute.bounds() for attribute in attributes], dtype=np.float64).reshape(-1, 2).T
+    return lower, upper
+
+
+def numbers_on_grid(
+    attributes: Iterable[Attribute], X: NDArray[np.float64], size: int | NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return columns of numbers (n, c) as whole numbers in [−K, K]; a missing one is 0.
+
+    Args:
+        attributes: the public facts about these columns.
+        X: the numbers, NaN where they are missing.
+        size: K, or that of each column (c,).
+    """
+    lower, upper = bounds_of(attributes)
+    found = np.empty(X.shape, dtype=np.int64)
+    for block in blocks(len(X)):
+        missing = np.isnan(X[block])
+        values = np.where(missing, lower / 2 + upper / 2, X[block]) if missing.any() else X[block]
+        found[block] = on_grid(values, lower, upper, size)
+    return found
 
 
 @dataclass(frozen=True)
@@ -98,12 +132,14 @@ class Encoding:
         """
         columns = checked_columns(X, self.attributes)
         encoded = np.zeros((len(columns), len(self.labels)), dtype=np.int64)
+        numeric, numbers = [j for j, a in enumerate(self.attributes) if a.numeric], list[int]()
         at = 0
         for attribute, column in zip(self.attributes, columns.T, strict=True):
             if attribute.numeric:
-                missing = np.isnan(column)
-                encoded[~missing, at] = on_grid(column[~missing], *attribute.bounds(), size)
+                numbers.append(at)
                 at += 1
+                if attribute.missing == OWN_VALUE:
+                    missing = np.isnan(column)
             else:
                 values = len(attribute.values())
                 missing = column == values
@@ -117,6 +153,8 @@ class Encoding:
             if attribute.missing == OWN_VALUE:
                 encoded[missing, at] = size
                 at += 1
+        if numeric:
+            encoded[:, numbers] = numbers_on_grid([self.attributes[j] for j in numeric], columns[:, numeric], size)
         return encoded
 
     def places(self, X: ArrayLike) -> NDArray[np.float64]:

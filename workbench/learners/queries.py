@@ -1,4 +1,4 @@
-"""Integer-vector queries: exact answer, sensitivity and share of ε in one frozen value."""
+"""Integer-vector queries: sensitivity and share of ε in one frozen value, and their exact answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
+from workbench.learners.encoding import blocks, numbers_on_grid
 from workbench.params import ParameterError
 from workbench.privacy.central.share import QueryEvent, Share
-from workbench.privacy.central.sums import histogram, moment_sums, on_grid
+from workbench.privacy.central.sums import histogram, moment_sums
 
 
 @dataclass(frozen=True)
@@ -42,30 +43,55 @@ class Query:
         """Variance of the noise of each integer, in units of the squared sensitivity."""
         return 0.0 if self.share is None else self.share.variance(self.sensitivity) / self.sensitivity**2
 
-    def answer(
-        self,
-        columns: NDArray[np.float64],
-        classes: NDArray[np.int64],
-        attributes: Sequence[Attribute],
-        count: int,
-    ) -> list[int]:
-        """Return the exact integers.
 
-        Args:
-            columns: checked rows (n, d), none of them empty.
-            classes: their class codes (n,).
-            attributes: public facts about the columns.
-            count: number of declared classes.
-        """
-        if self.form == "sizes":
-            return histogram(np.zeros(len(classes), dtype=np.int64), classes, count, 1)
-        attribute, column = attributes[self.column], columns[:, self.column]
-        if self.form == "histogram":
-            codes = np.isnan(column) if attribute.numeric else column
-            return histogram(codes.astype(np.int64), classes, count, self.length // count)
-        here = ~np.isnan(column)
-        cells = on_grid(column[here], *attribute.bounds(), self.sensitivity)
-        return moment_sums(cells, classes[here], count, self.sensitivity, self.per_class)
+def exact_answers(
+    queries: Sequence[Query],
+    columns: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    attributes: Sequence[Attribute],
+    count: int,
+) -> list[int]:
+    """Return the exact integers of queries, one after another.
+
+    Args:
+        queries: the queries.
+        columns: checked rows (n, d), none of them empty.
+        classes: their class codes (n,).
+        attributes: public facts about the columns.
+        count: number of declared classes.
+    """
+    of_moments = [query for query in queries if query.form == "moments"]
+    sums = iter(_moments(of_moments, columns, classes, attributes, count))
+    found: list[int] = []
+    for query in queries:
+        if query.form == "sizes":
+            found += histogram(np.zeros(len(classes), dtype=np.int64), classes, count, 1)
+        elif query.form == "histogram":
+            column = columns[:, query.column]
+            codes = np.isnan(column) if attributes[query.column].numeric else column
+            found += histogram(codes.astype(np.int64), classes, count, query.length // count)
+        else:
+            values, complements = next(sums)
+            found += values + (complements if query.per_class else [sum(complements)])
+    return found
+
+
+def _moments(
+    queries: Sequence[Query],
+    columns: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    attributes: Sequence[Attribute],
+    count: int,
+) -> list[list[list[int]]]:
+    """Return for each query of moments Σi of each class, and Σt of each class."""
+    asked, sizes = [query.column for query in queries], np.array([query.sensitivity for query in queries])
+    sums = np.zeros((2, count, len(queries)), dtype=np.int64)
+    for block in blocks(len(columns)):
+        values = columns[block][:, asked]
+        cells = numbers_on_grid([attributes[j] for j in asked], values, sizes)
+        sums += moment_sums(cells, ~np.isnan(values), classes[block], count, sizes)
+    plain: list[list[list[int]]] = sums.transpose(2, 0, 1).tolist()
+    return plain
 
 
 def events(queries: Sequence[Query]) -> tuple[QueryEvent, ...]:

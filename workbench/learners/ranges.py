@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
+from workbench.learners.encoding import blocks, bounds_of
 from workbench.privacy.central.sums import parts_of
 
 DEEPEST = 8
@@ -69,26 +70,36 @@ def cell_count(depth: int) -> int:
     return _QUARTERS << depth
 
 
-def range_counts(attribute: Attribute, column: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
-    """Return how many values of a column (n,) lie in each cell; a missing one in none. L1 sensitivity 1."""
-    lower, upper = attribute.bounds()
-    cells = parts_of(column[~np.isnan(column)], lower, upper, cell_count(depth))
-    return np.bincount(cells, minlength=cell_count(depth))
+def range_counts(attributes: Sequence[Attribute], X: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+    """Return how many values of each column of X (n, c) lie in each cell (c, cells); a missing one in none.
+
+    L1 sensitivity 1 for each column.
+    """
+    size = cell_count(depth)
+    lower, upper = bounds_of(attributes)
+    first = size * np.arange(len(attributes))
+    found = np.zeros(size * len(attributes), dtype=np.int64)
+    for block in blocks(len(X)):
+        missing = np.isnan(X[block])
+        cells = parts_of(np.where(missing, lower, X[block]), lower, upper, size) + first
+        found += np.bincount(cells[~missing], minlength=len(found))
+    return found.reshape(len(attributes), size)
 
 
 def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> NDArray[np.int64]:
-    """Return the score of each window.
+    """Return the score of each window for each column (c, w).
 
     Args:
-        counts: of :func:`range_counts`.
+        counts: of :func:`range_counts` (c, cells).
         depth: of the windows.
         rows: public n.
         known: n·ε of the choice.
     """
     k, first, end = windows(depth).T
-    below = np.concatenate([[0], np.cumsum(counts)])
-    worth = int(rows * _worth(known))
-    return np.asarray(below[end] - below[first] + k * worth)
+    below = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
+    np.cumsum(counts, axis=1, out=below[:, 1:])
+    worth = k * int(rows * _worth(known))
+    return np.asarray(np.take(below, end, axis=1) - np.take(below, first, axis=1) + worth)
 
 
 @lru_cache(maxsize=2048)  # a study chooses the same ones again and again

@@ -25,7 +25,7 @@ from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import checked_columns
 from workbench.learners.denoise import Doubles, class_means, positive_mean
 from workbench.learners.encoding import outward
-from workbench.learners.queries import Query
+from workbench.learners.queries import Query, exact_answers
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import SCALING
 from workbench.params import ParameterError, Parameters, real
@@ -222,7 +222,7 @@ class StandardizeModel(Model[Setting]):
 def _answered(setting: Setting, rows: tuple[Doubles, NDArray[Any]]) -> list[int]:
     """Return the exact whole numbers of all queries, one after another."""
     X, nobody = rows[0], np.zeros(len(rows[0]), dtype=np.int64)
-    return [v for query in setting.queries for v in query.answer(X, nobody, setting.attributes, 1)]
+    return exact_answers(setting.queries, X, nobody, setting.attributes, 1)
 
 
 class Standardize(SummingEstimator[StandardizeModel]):

@@ -59,7 +59,7 @@ from workbench.learners.naive_bayes.likelihood import (
     smoothed,
 )
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.learners.queries import Query, events
+from workbench.learners.queries import Query, events, exact_answers
 from workbench.learners.selection import UNIT, choose
 from workbench.learners.setting import FitSetting, split_epsilon
 from workbench.learners.tasks import CLASSIFICATION
@@ -219,7 +219,7 @@ def _counted(setting: Setting, rows: Rows) -> list[int]:
 
 def _answered(setting: Setting, rows: Rows, queries: Sequence[Query]) -> list[int]:
     """Return the exact whole numbers of queries, one after another."""
-    return [v for query in queries for v in query.answer(*rows, setting.attributes, setting.classes)]
+    return exact_answers(queries, *rows, setting.attributes, setting.classes)
 
 
 def _cell_count(attribute: Attribute) -> int:
@@ -266,30 +266,35 @@ class NaiveBayesModel(Choosing[Setting], Classifier[Setting]):
     def _densities(self) -> dict[int, Density]:
         p, found = self.setting.parameters, dict[int, Density]()
         usual = min(1.0, p.typical_variance * (_RANGED if self.setting.ranges else 1.0))
+        numbers: list[tuple[Query, NDArray[np.float64] | None, ClassSizes]] = []
         presence: NDArray[np.float64] | None = None
         presence_variance = 0.0
         for query in self.queries[1:]:
-            noisy = self.answers[query.label]
             attribute = self.setting.attributes[query.column]
             if query.form == "histogram":
-                cells = histogram_cells(noisy, self._classes, query.variance)
+                cells = histogram_cells(self.answers[query.label], self._classes, query.variance)
                 if attribute.numeric:
                     presence, presence_variance = cells, query.variance
                 else:
                     found[query.column] = CellDensity(attribute, smoothed(cells, self.class_sizes_, p.smoothing))
                 continue
-            means, variances = gaussian_moments(
-                noisy,
-                query.sensitivity,
-                present_sizes(self._classes, presence, presence_variance),
-                query.variance,
-                p.mean_spread,
-                usual,
-            )
-            known = None if presence is None else smoothed(presence, self.class_sizes_, p.smoothing)
-            found[query.column] = GaussianDensity(attribute, means, variances, known)
+            numbers.append((query, presence, present_sizes(self._classes, presence, presence_variance)))
             presence, presence_variance = None, 0.0
-        return found
+        if not numbers:
+            return found
+        k = self.setting.classes
+        sizes = ClassSizes(
+            *(np.stack(parts) for parts in zip(*((c.sizes, c.variance) for *_, c in numbers), strict=True))
+        )
+        units = np.array([[query.sensitivity] for query, *_ in numbers], dtype=np.float64)
+        released = np.array([self.answers[query.label] for query, *_ in numbers], dtype=np.float64) / units
+        noise = np.array([[query.variance] for query, *_ in numbers])
+        moments = gaussian_moments(released[:, :k], released[:, k:], sizes, noise, p.mean_spread, usual)
+        for (query, known, _), means, variances in zip(numbers, *moments, strict=True):
+            attribute = self.setting.attributes[query.column]
+            shares = None if known is None else smoothed(known, self.class_sizes_, p.smoothing)
+            found[query.column] = GaussianDensity(attribute, means, variances, shares)
+        return {query.column: found[query.column] for query in self.queries[1:]}
 
     def joint_log_likelihood(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return log P(class) + Σ log p(x_j | class) of each row (n, k)."""

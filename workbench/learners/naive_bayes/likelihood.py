@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.data.schema import Attribute
 from workbench.learners.denoise import Doubles, cell_probabilities, class_means, near_mean, positive_mean
+from workbench.learners.encoding import blocks, bounds_of
 from workbench.privacy.central.sums import scaled
 
 LEAST_VARIANCE = 1e-9
@@ -44,14 +45,23 @@ class GaussianDensity:
 
     def log_density(self, column: Doubles) -> Doubles:
         """Return log p(x | class) of each row (n, k); a missing value has the probability of being missing."""
-        lower, upper = self.attribute.bounds()
-        z = scaled(column, lower, upper)[:, None]
-        unit = np.log(upper / 2 - lower / 2)
-        density = -0.5 * (np.log(2 * np.pi * self.variances) + (z - self.means) ** 2 / self.variances) - unit
-        if self.presence is None:
-            return np.asarray(density)
-        log_presence = np.log(np.maximum(self.presence, LEAST_VARIANCE))
-        return np.where(np.isnan(z), log_presence[:, 1], density + log_presence[:, 0])
+        found: Doubles = log_densities([self], column[:, None])[0]
+        return found
+
+
+def log_densities(densities: Sequence[GaussianDensity], X: Doubles) -> Doubles:
+    """Return :meth:`GaussianDensity.log_density` of each column of X (n, c), as (c, n, k)."""
+    lower, upper = (bound[:, None] for bound in bounds_of(density.attribute for density in densities))
+    z = scaled(X.T, lower, upper)[..., None]
+    means = np.stack([density.means for density in densities])[:, None]
+    variances = np.stack([density.variances for density in densities])[:, None]
+    found = -0.5 * (np.log(2 * np.pi * variances) + (z - means) ** 2 / variances)
+    found -= np.log(upper / 2 - lower / 2)[..., None]
+    for place, density in enumerate(densities):
+        if density.presence is not None:
+            known = np.log(np.maximum(density.presence, LEAST_VARIANCE))
+            found[place] = np.where(np.isnan(z[place]), known[:, 1], found[place] + known[:, 0])
+    return found
 
 
 @dataclass(frozen=True)
@@ -80,14 +90,14 @@ def histogram_cells(noisy: Sequence[int], classes: ClassSizes, variance: float) 
 
 
 def gaussian_moments(
-    noisy: Sequence[int],
-    size: int,
+    sums: Doubles,
+    complements: Doubles,
     classes: ClassSizes,
-    variance: float,
+    variance: Doubles,
     spread: float,
     typical_variance: float,
 ) -> tuple[Doubles, Doubles]:
-    """Return means and variances of the classes (k,), (k,), in half-ranges, from released moment sums.
+    """Return means and variances of the classes (c, k), (c, k), in half-ranges, from released moment sums of columns.
 
     The variance is E[z²] − mean², with Σz² = n − 2Σt. With noise, it is a positive posterior mean drawn towards
     ``typical_variance`` (pooled over the classes) and from there to each class's own, where its sum was asked for, as
@@ -95,30 +105,28 @@ def gaussian_moments(
     little information has little weight.
 
     Args:
-        noisy: Σi of each class, then Σt of each class or of all rows, on a grid of ``size``.
-        size: K of the grid.
-        classes: rows of each class in which the attribute is present.
-        variance: of the noise of each sum, in units of K².
+        sums: Σi of each column and class (c, k), in units of K.
+        complements: Σt of each class (c, k) or of all rows (c, 1), in units of K.
+        classes: rows of each class in which the attribute is present, (c, k) each.
+        variance: of the noise of each sum (c, 1), in units of K²; all 0 without noise.
         spread: prior deviation of class means about the common mean, in half-ranges.
         typical_variance: public prior mean of the variance within a class, in squared half-ranges.
     """
-    sizes, k = classes.sizes, len(classes.sizes)
-    sums = np.array(noisy[:k], dtype=np.float64) / size
-    complements = np.array(noisy[k:], dtype=np.float64) / size
-    per_class = len(complements) == k
+    sizes, terms = classes.sizes, complements.shape[1]
     raw = sums / sizes
     mean_variance = (variance + np.clip(raw, -1, 1) ** 2 * classes.variance) / sizes**2
     means, left, weight = class_means(raw, mean_variance, spread)
-    total = sizes.sum()
+    total = sizes.sum(axis=1, keepdims=True)
     share = sizes / total
-    if variance <= 0 and per_class:
+    per_class = sums.shape == complements.shape
+    if not variance.any() and per_class:
         return means, np.maximum(1 - 2 * complements / sizes - means**2, LEAST_VARIANCE)
 
-    terms = k if per_class else 1
     # Two parts of noise: 2Σt/n, and the squared means, whose derivative is 2·mean.
-    deviation = np.sqrt(4 * terms * variance / total**2 + 4 * (share**2 * means**2 * mean_variance * weight**2).sum())
-    within = 1 - 2 * complements.sum() / total - (share * means**2).sum()
-    variances = np.full(k, float(positive_mean(within, deviation, typical_variance)))
+    of_means = 4 * (share**2 * means**2 * mean_variance * weight**2).sum(axis=1, keepdims=True)
+    deviation = np.sqrt(4 * terms * variance / total**2 + of_means)
+    within = 1 - 2 * complements.sum(axis=1, keepdims=True) / total - (share * means**2).sum(axis=1, keepdims=True)
+    variances = positive_mean(within, deviation, typical_variance)
     if per_class:
         own = 1 - 2 * complements / sizes - means**2
         own_deviation = np.sqrt((4 + 4 * means**2) * variance + (1 - own) ** 2 * classes.variance) / sizes
@@ -150,7 +158,11 @@ def class_chances(sizes: Doubles, densities: Mapping[int, Density], columns: Dou
 
 def joint_log_likelihood(sizes: Doubles, densities: Mapping[int, Density], columns: Doubles) -> Doubles:
     """Return log P(class) + Σ log p(x_j | class) of each row (n, k)."""
-    total = np.tile(np.log(sizes / sizes.sum()), (len(columns), 1))
-    for column, density in densities.items():
-        total += density.log_density(columns[:, column])
-    return total
+    found = np.tile(np.log(sizes / sizes.sum()), (len(columns), 1))
+    lines = {j: density for j, density in densities.items() if isinstance(density, GaussianDensity)}
+    for block in blocks(len(columns)):
+        part, total = columns[block], found[block]
+        of_lines = dict(zip(lines, log_densities([*lines.values()], part[:, [*lines]]) if lines else (), strict=True))
+        for j, density in densities.items():
+            total += of_lines[j] if j in of_lines else density.log_density(part[:, j])
+    return found

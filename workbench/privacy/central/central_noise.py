@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class CentralNoise(Protocol):
     """Adds noise to a vector of integers; the interface that learners use."""
@@ -44,6 +47,10 @@ class CentralNoise(Protocol):
         """Return a uniform whole number 0 … ``total`` − 1, exactly: by it, one of many is drawn by its weight."""
         ...
 
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` uniform words of 64 bits."""
+        ...
+
 
 class NoNoise:
     """The exact values: the regime without privacy, and never releasable."""
@@ -61,3 +68,7 @@ class NoNoise:
     def below(self, total: int) -> int:
         """Nothing is drawn where there is no noise: a caller asks before it weighs."""
         raise AssertionError("a draw by weights has no version without noise")
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """As :meth:`below`."""
+        return np.zeros(self.below(count), np.uint64)

@@ -124,9 +124,9 @@ def _accepted(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNo
     """
     values = np.asarray(scores)
     _require_choice(values, sensitivity, 2 * epsilon)
-    drawn = noise.below(1 << (_BITS * len(values))).to_bytes(_BITS // 8 * len(values), "little")
-    words, behind = np.frombuffer(drawn, "<u8"), values - values.max()
-    beyond = words * 2.0**-_BITS - np.exp((2 * epsilon - SLACK) * behind / (2 * sensitivity))
+    words = noise.words(len(values))
+    chances = np.exp((values - values.max()) * ((2 * epsilon - SLACK) / (2 * sensitivity)))
+    beyond = words * 2.0**-_BITS - chances
     kept: NDArray[np.bool_] = beyond < 0
     near = np.flatnonzero(np.abs(beyond) < _NEAR).tolist()
     if near:

@@ -75,6 +75,10 @@ class ReleasedNoise:
         """Return a uniform whole number 0 … ``total`` − 1 from the operating system's generator."""
         return uniform_below(total, OsEntropy())
 
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` uniform words from the operating system's generator."""
+        return OsEntropy().words(count)
+
 
 class StudyNoise:
     """The same distribution from a seeded generator, for studies; nothing drawn from it can be released."""

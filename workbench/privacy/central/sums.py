@@ -32,6 +32,11 @@ _NOISE_BITS = 54
 _SAFETY, _UP = 1 - 2.0**-40, 1 + 2.0**-40
 
 
+Bound = float | NDArray[np.float64]
+Size = int | NDArray[np.int64]
+"""Of one column; or one for each column of values (n, c)."""
+
+
 def grid_size(rows: int, epsilon: float) -> int:
     """Return K, a power of two: as fine as 64-bit sums of ``rows`` rows with noise of scale K/ε allow.
 
@@ -45,19 +50,21 @@ def grid_size(rows: int, epsilon: float) -> int:
     return 1 << max(bits, 1)
 
 
-def on_grid(values: NDArray[np.float64], lower: float, upper: float, size: int) -> NDArray[np.int64]:
+def on_grid(values: NDArray[np.float64], lower: Bound, upper: Bound, size: Size) -> NDArray[np.int64]:
     """Return round(K·(x−c)/h) for values clamped to the public bounds; NaN is not allowed here."""
     cells = np.rint(scaled(values, lower, upper) * size).astype(np.int64)
     # Again on the integers: the sensitivity must not hang on how a double was rounded.
     return np.clip(cells, -size, size)
 
 
-def scaled(values: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.float64]:
+def scaled(values: NDArray[np.float64], lower: Bound, upper: Bound) -> NDArray[np.float64]:
     """Return (x−c)/h ∈ [−1, 1] of values clamped to [lower, upper]: the unit of all means and variances here."""
     # Halved before they are added or subtracted: bounds near the largest double stay finite.
     centre, half = lower / 2 + upper / 2, upper / 2 - lower / 2
-    if not half > 0:
-        raise ParameterError(f"the bounds {lower:g} and {upper:g} are too close to divide by their distance")
+    if not (half > 0 if isinstance(half, float) else (half > 0).all()):
+        close = np.argmin(half)
+        low, high = np.ravel(lower)[close], np.ravel(upper)[close]
+        raise ParameterError(f"the bounds {low:g} and {high:g} are too close to divide by their distance")
     return np.clip((np.clip(values, lower, upper) - centre) / half, -1.0, 1.0)
 
 
@@ -75,35 +82,41 @@ def heights(places: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArra
     return out
 
 
-def parts_of(values: NDArray[np.float64], lower: float, upper: float, parts: int) -> NDArray[np.int64]:
+def parts_of(values: NDArray[np.float64], lower: Bound, upper: Bound, parts: int) -> NDArray[np.int64]:
     """Return in which of so many equal parts of the public bounds each value lies, 0 … ``parts`` − 1; no NaN."""
     place = (scaled(values, lower, upper) + 1) / 2
     return np.minimum((place * parts).astype(np.int64), parts - 1)
 
 
-def square_complement(cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def square_complement(cells: NDArray[np.int64], size: Size) -> NDArray[np.int64]:
     """Return round((K² − i²)/2K) in integer arithmetic (halves upwards)."""
-    return (size * size - cells * cells + size) // (2 * size)
+    found: NDArray[np.int64] = (size * size - cells * cells + size) // (2 * size)
+    return found
 
 
 def moment_sums(
-    cells: NDArray[np.int64], classes: NDArray[np.int64], count: int, size: int, per_class: bool
-) -> list[int]:
-    """Return (Σi of each class, then Σt of each class or of all rows); L1 sensitivity ``size``.
+    cells: NDArray[np.int64],
+    present: NDArray[np.bool_],
+    classes: NDArray[np.int64],
+    count: int,
+    size: Size,
+) -> NDArray[np.int64]:
+    """Return Σi and Σt of each class and column (2, classes, c); L1 sensitivity ``size`` for each column.
 
     Args:
-        cells: values on the grid (n,).
+        cells: values on the grid (n, c).
+        present: which of them are there (n, c); the others contribute nothing.
         classes: class codes (n,), each in 0 … count−1.
         count: number of declared classes.
-        size: K.
-        per_class: whether Σt is summed for each class or once over all.
+        size: K, or that of each column (c,).
     """
-    squares = square_complement(cells, size)
+    width = cells.shape[1]
+    places = (classes[:, None] * width + np.arange(width)).ravel()
+    found = np.zeros((2, count * width), dtype=np.int64)
     # Integer sums: numpy's bincount with weights would go through doubles.
-    sums, complements = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    np.add.at(sums, classes, cells)
-    np.add.at(complements, classes, squares)
-    return [int(s) for s in sums] + ([int(t) for t in complements] if per_class else [int(complements.sum())])
+    for out, values in zip(found, (cells, square_complement(cells, size)), strict=True):
+        np.add.at(out, places, np.where(present, values, 0).ravel())
+    return found.reshape(2, count, width)
 
 
 def within_limit(
