@@ -163,8 +163,9 @@ class Setting(FitSetting[TreesParameters]):
             given.choice_share or chosen.choice,
         )
 
+    @cached_property
     def splits(self) -> tuple[Split, ...]:
-        """Return how each level of a tree can be split."""
+        """How each level of a tree can be split."""
         sizes = self.columns.sizes
         return tuple(Split(sizes, parts) for parts in self.shape.splits)
 
@@ -240,7 +241,7 @@ class ForestModel(Model[Setting]):
     def __init__(self, setting: Setting, noise: str, answers: Answers) -> None:
         super().__init__(setting, noise, answers)
         for tree in range(setting.shape.trees):
-            for split, label in zip(setting.splits(), setting.labels(tree), strict=False):  # the last one is of leaves
+            for split, label in zip(setting.splits, setting.labels(tree), strict=False):  # the last one is of leaves
                 ways = int(split.starts[-1])
                 if not all(0 <= way < ways for way in answers[label]):
                     raise ParameterError(f"the answer is not one of the {ways} ways of splitting", label)
@@ -249,7 +250,7 @@ class ForestModel(Model[Setting]):
     def leaves(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
         """Yield for each tree the leaf of each row (n,)."""
         setting = self.setting
-        cells, splits = setting.columns.cells(X), setting.splits()
+        cells, splits = setting.columns.cells(X), setting.splits
         for tree in range(setting.shape.trees):
             nodes = np.zeros(len(cells), dtype=np.int64)
             for split, label in zip(splits, setting.labels(tree), strict=False):  # the last label is of the leaves
@@ -310,7 +311,7 @@ class _Rows:
 
     def go(self, setting: Setting, answers: Answers, tree: int, level: int) -> None:
         """Go to a level of a tree."""
-        splits = setting.splits()
+        splits = setting.splits
         if tree > self._tree and not setting.one_after_the_other:
             self._begin(setting, tree)
         while (self._tree, self._level) != (tree, level):
@@ -335,7 +336,7 @@ def _splits_counted(
 
 def _leaves_summed(setting: Setting, rows: _Rows, answers: Answers, tree: int) -> list[int]:
     """Return the sums of the weights in the leaves of a tree."""
-    levels = len(setting.splits())
+    levels = len(setting.splits)
     rows.go(setting, answers, tree, levels)
     return leaf_sums(rows.nodes, rows.weights, setting.nodes(levels))
 
@@ -348,7 +349,7 @@ class Forest(SummingEstimator[AnyForest]):
         return _Rows(setting, setting.columns.cells(X), y)
 
     def _asked(self, ask: Ask, setting: Setting, total: Total) -> Answers:
-        goal, splits, answers = setting.goal, setting.splits(), Answers()
+        goal, splits, answers = setting.goal, setting.splits, Answers()
         sizes = setting.columns.sizes
         for tree, looked_at in enumerate(setting.looked_at()):
             *labels, last = setting.labels(tree)

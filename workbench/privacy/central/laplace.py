@@ -92,8 +92,8 @@ class StudyNoise:
         """Return the noisy vector: a difference of two geometric variables is discrete Laplace."""
         _checked(sensitivity, epsilon)
         stop = -np.expm1(-epsilon / sensitivity)
-        up, down = self._generator.geometric(stop, size=(2, len(values))).tolist()
-        return [int(v) + a - b for v, a, b in zip(values, up, down, strict=True)]
+        up, down = self._generator.geometric(stop, size=(2, len(values)))
+        return [int(v) + n for v, n in zip(values, (up - down).tolist(), strict=True)]
 
     def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
         """Return the vector with discrete Gaussian noise, by rejection from discrete Laplace noise of scale ⌊σ⌋ + 1.
