@@ -297,11 +297,11 @@ def test_a_line_from_a_spreadsheet_is_split_and_each_value_kept_once(editing, qt
 
 def test_a_list_from_the_data_warns_at_once_until_it_is_called_public(editing, press):
     press(editing, "domain_from_data")
-    assert "outside the guarantee" in said(editing, "domain_warning")
+    assert "which ε does not cover" in said(editing, "domain_warning")
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "data"
     press(editing, "fact_values")
-    assert "outside the guarantee" in said(editing, "domain_warning")
+    assert "which ε does not cover" in said(editing, "domain_warning")
     press(editing, "domain_public")
     assert said(editing, "domain_warning") == ""
     press(editing, "domain_take")
@@ -340,7 +340,7 @@ def test_a_list_from_the_data_that_was_cleared_and_brought_back_still_warns(edit
     qtbot.keyClick(text(editing), Qt.Key.Key_Delete)
     assert said(editing, "domain_warning") == ""
     qtbot.keyClick(text(editing), Qt.Key.Key_Z, CTRL)
-    assert "outside the guarantee" in said(editing, "domain_warning")
+    assert "which ε does not cover" in said(editing, "domain_warning")
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "data"
 

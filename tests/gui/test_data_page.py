@@ -121,7 +121,7 @@ def test_taking_facts_from_the_data_warns_at_once(opened, press):
     assert (age.lower, age.upper, age.bounds_origin) == (20, 40, "data")
     warning = opened.findChild(QLabel, "detail_warning")
     assert warning.isVisible()
-    assert "outside the guarantee" in warning.text()
+    assert "which ε does not cover" in warning.text()
 
 
 def test_declaring_one_bound_opens_the_other_that_was_read_off_the_rows(opened, press):

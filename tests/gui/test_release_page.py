@@ -374,7 +374,7 @@ def test_private_figures_and_a_high_epsilon_are_named_before_it_is_spent(
     idle(people)
     assert "It cannot be undone" in told[0]
     assert " is high: a suspicion of 10 %" in told[0]
-    assert "Outside the guarantee:\n• " in told[0]
+    assert "Not covered by ε:\n• " in told[0]
     assert "Private figures of these rows were shown before" in told[0]
     assert statuses() == []
 

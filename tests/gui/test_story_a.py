@@ -122,7 +122,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     hands.click("release_now")
     hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
-    assert "Outside the guarantee:" in asked[0]
+    assert "Not covered by ε:" in asked[0]
     assert "zip" in asked[0]
     assert charges() == 1
     target = Path.home() / "people-released.csv"  # not beside the raw table

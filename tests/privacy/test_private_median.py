@@ -16,7 +16,7 @@ from workbench.privacy.central.central_noise import NoNoise
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.private_median import (
     AGGREGATES,
-    EPSILON_SERVED,
+    EPSILON_CAP,
     EXPONENTIAL,
     SMOOTH,
     median,
@@ -158,7 +158,7 @@ def test_hostile_neighbours_at_the_ends_of_epsilon(aggregate, epsilon):
     for one, other in pairs:
         found = [median_weights(aggregate, cells, size, epsilon) for cells in (one, other)]
         assert min(map(min, found)) >= 2**50
-        bound = least_exponential(min(epsilon, EPSILON_SERVED[aggregate]))
+        bound = least_exponential(min(epsilon, EPSILON_CAP[aggregate]))
         assert largest_ratio(*found) <= bound
         assert largest_ratio(*found[::-1]) <= bound
 

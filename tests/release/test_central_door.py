@@ -142,7 +142,7 @@ def test_an_invalid_value_reserves_nothing(tmp_path):
         (lambda d: d["queries"][0].update(epsilon="0.05"), "epsilon"),
         (lambda d: d["guarantee"].update(replace_one={"epsilon": 0.3, "delta": 0.0}), "replace_one"),
         (lambda d: d["method"].update(lines=7), "another number of lines"),
-        (lambda d: d["outside_guarantee"].append("nothing"), "outside the guarantee"),
+        (lambda d: d["outside_guarantee"].append("nothing"), "does not list all that ε does not cover"),
         (lambda d: d.update(kind="other"), "does not know the kind"),
         (lambda d: d.update(columns=["town"]), "no column 'town'"),
         (lambda d: d.update(more=1), "malformed"),

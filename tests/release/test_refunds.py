@@ -144,8 +144,10 @@ def test_nothing_written_into_a_checkpoint_makes_giving_up_cheaper(tmp_path, edi
         folder = paused_at(ledger, tmp_path / "net", 20, quiet=quiet, plan=plan, rows_per_person=people)
         raw = json.loads((folder / STATE).read_text("utf-8"))
         raw["shown"], raw["state"]["step"] = False, 1
-        told = raw if edited == "steps" else raw["told"]
-        told[edited] = {"noise": 200.0, "rows": 50000, "steps": 40000, "quiet": True}.get(edited, 1)
+        stated = raw if edited == "steps" else raw["stated"]
+        stated[edited] = {"noise": 200.0, "rows": 50000, "steps": 40000, "quiet": True}.get(edited, 1)
+        if edited == "rows":
+            raw["told"] = raw.pop("stated")  # its name in former versions
         (folder / STATE).write_text(json.dumps(raw), "utf-8")
         cost = plan.schedule(50, people).cost(20 if quiet else None).epsilon
         assert give_up(ledger, folder) == cost

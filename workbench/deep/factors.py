@@ -164,7 +164,7 @@ class Clipping:
         if self.rule == AUTOMATIC:
             factors = whole.sqrt_().add_(STABILITY).reciprocal_().mul_(bound)
         else:
-            # max(‖g‖², C²) also serves rows without a gradient, where C/‖g‖ is a division by zero.
+            # max(‖g‖², C²) also covers rows without a gradient, where C/‖g‖ is a division by zero.
             factors = whole.clamp_min_(max(bound * bound, _LEAST_SQUARE)).rsqrt_().mul_(bound)
         return factors.nan_to_num_(nan=0.0)
 

@@ -107,7 +107,7 @@ def engine_for(
             engine = made(network, clip, physical_batch, watch, rule)
             if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
                 return engine
-    raise AssertionError("the plain engine serves every network")
+    raise AssertionError("the plain engine trains every network")
 
 
 def _require_dense_gradients(network: nn.Module) -> None:

@@ -116,8 +116,8 @@ def _serve(pipe: Connection) -> None:
         work, argument = pipe.recv()
         cancel = CancelToken()
         threading.Thread(target=_on_stop, args=(pipe, cancel), daemon=True).start()
-        told = _Emitter(pipe, cancel), cancel
-        pipe.send(answer_of(lambda argument, told: work(argument, *told), argument, told))
+        given = _Emitter(pipe, cancel), cancel
+        pipe.send(answer_of(lambda argument, given: work(argument, *given), argument, given))
 
 
 class _Emitter:

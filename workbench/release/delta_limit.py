@@ -110,7 +110,7 @@ def _smaller(rows: int, epsilon: float, rows_per_person: int) -> str:
 
 
 def require_epsilon(budget: Budget) -> None:
-    """Raise :class:`ParameterError` unless the ε of one row is one that is served."""
+    """Raise :class:`ParameterError` unless the ε of one row is within the limits of ε."""
     epsilon = budget.epsilon
     if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
         what = f"epsilon = {epsilon:.6g} of a row is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}"

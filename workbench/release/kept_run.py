@@ -179,7 +179,7 @@ class KeptRun:
                 "request": self.facts.request,
                 "content": self.facts.content,
                 "steps": self.facts.steps,
-                "told": self.facts.stated,
+                "stated": self.facts.stated,
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "tensors": self._tensors,
                 "state": state.facts(),
@@ -306,10 +306,11 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
             raise InputError(f"the checkpoint has format {raw['format']}", str(folder), "use the version that made it")
         time = datetime.fromisoformat(raw["time"])
         texts = [raw[key] for key in ("release_id", "request", "content")]
+        stated = raw["told"] if "stated" not in raw else raw["stated"]  # former versions wrote "told"
         counts = is_whole(raw["steps"]) and is_whole(raw["state"]["step"])
         if not (counts and is_name(texts[0]) and all(isinstance(text, str) for text in texts) and time.tzinfo):
             raise ValueError
-        return RunFacts(texts[0], texts[1], texts[2], raw["steps"], dict(raw["told"])), raw
+        return RunFacts(texts[0], texts[1], texts[2], raw["steps"], dict(stated)), raw
     except (KeyError, TypeError, ValueError):
         raise InputError("the checkpoint is damaged", str(folder), "put back a whole copy") from None
 

@@ -87,7 +87,7 @@ class RiskReport:
 
     @property
     def not_covered(self) -> tuple[str, ...]:
-        """What the certificate leaves outside of its ε."""
+        """What the certificate says that its ε does not cover."""
         stated = self.document or {}
         return tuple(stated.get("outside_guarantee", stated.get("outside", ())))
 

@@ -189,7 +189,7 @@ def seen_before(shown: Iterable[ShownFigures]) -> str:
 
 
 def with_choice(outside: Iterable[str], ledger: Ledger, dataset: str, release_id: str) -> list[str]:
-    """Return what a release leaves outside its guarantee, each sentence once: its plan, and what was shown before.
+    """Return what the guarantee of a release does not cover, each sentence once: its plan, and what was shown before.
 
     What is shown after the release was reserved does not count.
     """

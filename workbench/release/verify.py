@@ -199,7 +199,7 @@ def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     if document["keep_order"] != plan.keep_order:
         yield "the certificate and its plan differ on the order of rows"
     if without_choice(document["outside_guarantee"]) != list(outside_guarantee(plan)):
-        yield "the certificate does not name what its plan leaves outside the guarantee"
+        yield "the certificate does not list all that ε does not cover under its plan"
     if [c["name"] for c in document["columns"]] != [c.name for c in plan.columns]:
         yield "the certificate and its plan have different columns"
 
@@ -273,7 +273,7 @@ def _queries(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     for name in document["columns"]:
         kind(document["kind"]).require(plan, name)
     if without_choice(document["outside_guarantee"]) != outside(plan, document["columns"]):
-        yield "the certificate does not name what its plan leaves outside the guarantee"
+        yield "the certificate does not list all that ε does not cover under its plan"
 
 
 def _recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:

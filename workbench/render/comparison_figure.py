@@ -69,7 +69,7 @@ def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigur
         for title, figure in models
         for level in figure.baselines
     ]
-    # One constant answer serves all models of the same rows.
+    # All models of the same rows share one constant answer.
     constant = next((level for level in levels if level.style == "majority"), None)
     levels = [level for level in levels if level.style != "majority"] + ([] if constant is None else [constant])
     first = models[0][1]

@@ -32,7 +32,7 @@ from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import WHOLE, Cells
 from workbench.privacy.local.error_profile import ErrorFacts, error_profile
 from workbench.privacy.local.limits import MOST_CELLS
-from workbench.privacy.local.mechanism_table import EPSILON_SERVED
+from workbench.privacy.local.mechanism_table import EPSILON_CAP
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 
@@ -62,7 +62,7 @@ def kept_facts(mechanism: Mechanism, key: str, *, most: float) -> ErrorFacts | N
     if not all(type(value) is float and math.isfinite(value) and value >= 0 for value in figures):
         return None
     facts = ErrorFacts(**plain)
-    return facts if facts.exact_epsilon <= min(most, EPSILON_SERVED) and facts.relations_kept <= 1 else None
+    return facts if facts.exact_epsilon <= min(most, EPSILON_CAP) and facts.relations_kept <= 1 else None
 
 
 def keep_facts(mechanism: Mechanism, key: str, facts: ErrorFacts) -> None:
@@ -156,8 +156,8 @@ class ProtectedColumn:
     def note(self) -> str:
         """What a person must know about this column, or an empty string."""
         notes = []
-        if self.share > Decimal(EPSILON_SERVED):
-            notes.append(f"a share of {self.share.normalize():f} uses the table for ε = {EPSILON_SERVED:g}")
+        if self.share > Decimal(EPSILON_CAP):
+            notes.append(f"a share of {self.share.normalize():f} uses the table for ε = {EPSILON_CAP:g}")
         if self.facts.useless and self.column.purpose == VALUES:
             notes.append(USELESS)
         return "; ".join(notes)

@@ -80,7 +80,7 @@ def half_length(column: ColumnForecast, rows: int) -> float | None:
 
 
 def mostly_noise(column: ColumnForecast, rows: int) -> bool:
-    """Return whether the column serves what it is released for hardly better than a constant answer, which is free."""
+    """Return whether the column is hardly more useful for its purpose than a constant answer, which is free."""
     if column.purpose == "values":
         return hardly_survives(column.expected_absolute_error, column.constant_error)
     standard_error = None if column.statistic_sd is None else column.statistic_sd / math.sqrt(max(rows, 1))

@@ -5,7 +5,7 @@ numbers that sum to K: the products of the d+1 Bernstein polynomials of s with t
 covariance and 2 where more is asked for. So one row adds K, whatever its values, and the sums say how many
 rows there are, Σs, Σt and Σst, with d = 2 also Σs² and Σt². A row that has not all values adds nothing.
 
-More columns, for a regression, are spread the same way where that serves best: without δ, and up to four of them. Else
+More columns, for a regression, are spread the same way where that is best: without δ, and up to four of them. Else
 with z = −1 … 1 between the bounds the sums of z, of 1 − z² and of the products of every two z are asked for by
 themselves, and how many rows there are unless it is public. With z ∈ [−K, K] in whole numbers z and (K² − z²)/2K
 together have an L1 norm of at most K, z and (K² − z²)/K an L2 norm of at most K, and every product is at most K.

@@ -258,7 +258,7 @@ class CurvePlan(Parameters):
         return tuple(way.name for way in self.ways)
 
     def fits(self) -> tuple[Fit, ...]:
-        """Return every model to train; one without privacy serves all ε of its repeat."""
+        """Return every model to train; one without privacy is used at every ε of its repeat."""
         out = []
         for way in self.ways:
             for epsilon in (None,) if way.kind == "none" else self.epsilons:

@@ -7,8 +7,8 @@ the combination of the earlier columns that it depends on):
    systematic sampling: one uniform offset, so that the expected number is m·p(z) exactly (Madow & Madow 1944).
 2. *Which.* They are dealt out at random among those m rows. Independence of columns given their parent holds in
    expectation, but n rows drawn blindly show chance associations of the order of 1/√n. So where the table is small
-   enough, rows are served in random order, and each takes the value, among those that its parent's cell has left, that
-   is the most overdue beside the values it has in the earlier columns. Each expected number is that of columns
+   enough, rows take their turn in random order, and each takes the value, among those that its parent's cell has left,
+   that is the most overdue beside the values it has in the earlier columns. Each expected number is that of columns
    independent given the parent.
 
 The rows end in random order.

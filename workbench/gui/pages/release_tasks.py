@@ -415,7 +415,7 @@ def waiting_question(outlook: BeforeRelease) -> str:
 def _warnings(outlook: BeforeRelease) -> str:
     high = warned_of(outlook.plan.questions, outlook.plan.epsilon, outlook.cost.epsilon)
     lacks = lacking(outlook.lacks)
-    outside = _listed(tr("Outside the guarantee:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
+    outside = _listed(tr("Not covered by ε:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
     return f"{high}{lacks}{outside}{_about_the_file(outlook)}"
 
 

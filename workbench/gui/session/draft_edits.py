@@ -12,7 +12,7 @@ from workbench.gui.style.language import tr_later, tr_n
 from workbench.sanitize.questions import Questions, Suggestion, changes
 
 FROM_DATA = tr_later(
-    "Read off the rows: a release publishes these values outside the guarantee, and its "
+    "Read off the rows: a release publishes these values, which ε does not cover, and its "
     "certificate will say so. Declare them from public knowledge instead, if you can."
 )
 

@@ -357,8 +357,8 @@ class Forest(SummingEstimator[AnyForest]):
                 lengths = [setting.nodes(level) * sizes[column] * goal.kinds for column in columns]
                 counts = np.split(total(_splits_counted, answers, tree, level, columns), np.cumsum(lengths)[:-1])
                 losses = [losses_of(own, split, c, goal) for own, c in zip(counts, columns, strict=True)]
-                served = partial(ask.least, label, sensitivity=UNIT)  # of a row's own node, all in one direction
-                answers[label] = choose_splits(losses, columns, split, served)
+                least = partial(ask.least, label, sensitivity=UNIT)  # of a row's own node, all in one direction
+                answers[label] = choose_splits(losses, columns, split, least)
             answers[last] = ask(last, total(_leaves_summed, answers, tree).tolist(), goal.weight)
         return answers
 

@@ -235,7 +235,7 @@ def losses_of(counts: Sequence[int] | Cells, split: Split, column: int, goal: Go
 
 
 def choose_splits(
-    losses: Sequence[Doubles], columns: Sequence[int], split: Split, served: Callable[[list[list[int]]], list[int]]
+    losses: Sequence[Doubles], columns: Sequence[int], split: Split, least: Callable[[list[list[int]]], list[int]]
 ) -> list[int]:
     """Return the way with the least noisy loss for each node, by its number among the ways of all columns.
 
@@ -243,11 +243,11 @@ def choose_splits(
         losses: of the ways of each column (nodes, ways).
         columns: the columns.
         split: how the nodes are split.
-        served: returns the place of a small loss for each node, as ``ask.least`` does.
+        least: returns the place of a small loss for each node, as ``ask.least`` does.
     """
     together = np.concatenate(losses, axis=1).astype(np.int64)
     ways = np.concatenate([split.starts[column] + np.arange(split.options(column)) for column in columns])
-    return [int(ways[best]) for best in served(together.tolist())]
+    return [int(ways[best]) for best in least(together.tolist())]
 
 
 def leaf_sums(leaves: NDArray[np.int64], weights: NDArray[np.int64], count: int) -> list[int]:

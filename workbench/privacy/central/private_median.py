@@ -90,7 +90,7 @@ def median_sensitivity(values: Sequence[float], beta: float, lower: float, upper
 EXPONENTIAL, SMOOTH = "exponential", "smooth"
 
 EPSILON_LEAST = 1e-6
-EPSILON_SERVED = {EXPONENTIAL: 50.0, SMOOTH: 1000.0}
+EPSILON_CAP = {EXPONENTIAL: 50.0, SMOOTH: 1000.0}
 """A larger ε uses the weights of this one, at which the median is nearly certain."""
 
 SLACK = 2.0**-36
@@ -107,7 +107,7 @@ _CAUCHY_BITS = 96  # of all weights: a cell has at least 2^-46 of them
 def _used(aggregate: str, epsilon: float) -> float:
     if not EPSILON_LEAST <= epsilon < math.inf:
         raise ParameterError(f"epsilon = {epsilon:g} of a median is below {EPSILON_LEAST:g}", hint="give a larger one")
-    return min(epsilon, EPSILON_SERVED[aggregate]) - SLACK
+    return min(epsilon, EPSILON_CAP[aggregate]) - SLACK
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.local.mechanism_table import MechanismTable, blocks, integer_rows, served
+from workbench.privacy.local.mechanism_table import MechanismTable, blocks, capped, integer_rows
 
 Recipe = Callable[[float, slice], NDArray[np.float64]]
 """Unnormalised positive weights for a nominal parameter, the rows of some inputs; the exact ε increases with it."""
@@ -52,7 +52,7 @@ def calibrated(recipe: Recipe, epsilon: float, guess: float, inputs: int) -> Mec
     Raises:
         ParameterError: no parameter meets the share.
     """
-    target = served(epsilon)
+    target = capped(epsilon)
 
     def loss(nominal: float) -> float:
         return _float_epsilon(recipe, nominal, inputs)

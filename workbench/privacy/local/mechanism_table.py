@@ -27,7 +27,7 @@ from workbench.privacy.local.sampler import TOTAL, TOTAL_BITS, AliasSampler
 _BUILDING = threading.Lock()
 """Two threads that draw by one table build what it is sampled with once."""
 
-EPSILON_SERVED = 30.0
+EPSILON_CAP = 30.0
 """A row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares use this table."""
 
 EPSILON_LEAST = 1e-6
@@ -39,7 +39,7 @@ _BLOCK = 1 << 15
 """Entries of a table that are processed at a time: they fit the processor's cache and need no second table."""
 
 
-def served(epsilon: float) -> float:
+def capped(epsilon: float) -> float:
     """Return the ε of the table that is used for a share of ``epsilon``.
 
     Raises:
@@ -50,7 +50,7 @@ def served(epsilon: float) -> float:
             f"epsilon = {epsilon:g} is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}",
             hint="give the column another share",
         )
-    return min(epsilon, EPSILON_SERVED)
+    return min(epsilon, EPSILON_CAP)
 
 
 class MechanismTable:

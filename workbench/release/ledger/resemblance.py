@@ -168,8 +168,8 @@ def _log_binomial(k: NDArray[np.int64], of: NDArray[np.int64], share: float) -> 
     chosen = _log_factorial(np.where(possible, of, k)) - _log_factorial(k) - _log_factorial(rest)
     other = math.log1p(-share) if share < 1 else -math.inf
     with np.errstate(invalid="ignore"):
-        spared = np.where(rest > 0, rest * other, 0.0)
-    found: Reals = np.where(possible, chosen + k * math.log(share) + spared, -math.inf)
+        others = np.where(rest > 0, rest * other, 0.0)
+    found: Reals = np.where(possible, chosen + k * math.log(share) + others, -math.inf)
     return found
 
 

@@ -24,7 +24,7 @@ class Preflight:
 
     Attributes:
         epsilon: what a person with all her rows is charged.
-        warnings: sentences on what is odd about it, or outside the guarantee.
+        warnings: sentences on what is odd about it, or not covered by ε.
         sigma: noise multiplier; ``None`` of a model that is no network.
         sample_rate: expected share of the rows in a batch.
         steps: steps that will be run.

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from workbench.privacy.accounting.posterior import posterior
-from workbench.privacy.local.mechanism_table import EPSILON_SERVED
+from workbench.privacy.local.mechanism_table import EPSILON_CAP
 from workbench.privacy.local.mechanisms.grr import integer_probabilities
 from workbench.privacy.local.sampler import TOTAL
 from workbench.risk.attacks.outcome import percent
@@ -296,7 +296,7 @@ def _believed(own: float, others: Reals, epsilon: float, releases: int) -> float
         epsilon: ε of all releases together.
         releases: 1 or 2.
     """
-    keep, other = (c / TOTAL for c in integer_probabilities(min(epsilon / releases, EPSILON_SERVED), 1 + len(others)))
+    keep, other = (c / TOTAL for c in integer_probabilities(min(epsilon / releases, EPSILON_CAP), 1 + len(others)))
     share, times = np.unique(others, return_counts=True)
     share, times = np.append(share, own), np.append(times, 1.0)
     chance = np.append(np.full(len(share) - 1, other), keep)  # of an answer where the value is true

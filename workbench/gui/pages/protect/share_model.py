@@ -19,7 +19,7 @@ from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 from workbench.privacy.local.mechanisms import mechanism
 
-OTHER_WAY = tr_later("release synthetic rows or a private model")  # what serves where noisy rows do not
+OTHER_WAY = tr_later("release synthetic rows or a private model")  # where noisy rows are of little use
 
 OF_ROWS = tr_later("one value {one}, {statistic} over the {rows}")
 OF_CLAMPED = tr_later("one value {one}, {statistic} over the {rows} (of clamped values)")
@@ -94,10 +94,10 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
         return f"{relations}{_ways(outlook, high=high)}{taken}"
     if column.protected and column.bounds_origin == "data":
         return tr(FROM_DATA)
-    if outlook is not None and outlook.served is not None:
+    if outlook is not None and outlook.capped is not None:
         return tr(
-            "A share above {served} is served by the table for {served}: the rest is wasted.",
-            served=tr_number(outlook.served, "g"),
+            "A share above {most} uses the table for {most}: the rest is wasted.",
+            most=tr_number(outlook.capped, "g"),
         )
     return ""
 

@@ -63,7 +63,7 @@ class Outlook:
     constant_error: float  # the expected error of always giving the same answer
     constant: str  # that answer, as text
     rows: int  # number of rows that a mean or a share is over
-    served: float | None  # ε of the largest table, where the share exceeds it; else ``None``
+    capped: float | None  # ε of the largest table, where the share exceeds it; else ``None``
     example: Example | None = None  # what one value can become; ``None`` of names too many to draw
 
     @property
@@ -166,7 +166,7 @@ def outlooks(
 
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
-    from workbench.privacy.local.mechanism_table import EPSILON_SERVED
+    from workbench.privacy.local.mechanism_table import EPSILON_CAP
     from workbench.sanitize.calibrated import candidates, offered
 
     made = column.column().grid()
@@ -189,7 +189,7 @@ def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
         constant_error=options[0][1].constant_error,
         constant=made.labels[len(made.labels) // 2 if column.numeric else 0],
         rows=rows,
-        served=EPSILON_SERVED if share > Decimal(EPSILON_SERVED) else None,
+        capped=EPSILON_CAP if share > Decimal(EPSILON_CAP) else None,
         example=_example(made, used, share, numeric=column.numeric),
     )
 

@@ -310,7 +310,7 @@ class OutsideCard(Card):
         self.setObjectName("release_outside")
         self.setAccessibleName(tr("What the guarantee does not cover"))
         self._text = label("", wrap=True, name="release_outside_text")
-        self.body.add(label(tr("OUTSIDE THE GUARANTEE"), "caption"), self._text, None)
+        self.body.add(label(tr("NOT COVERED BY ε"), "caption"), self._text, None)
 
     def show_outside(self, sentences: tuple[str, ...] | None) -> None:
         look(self._text, "warn" if sentences else "muted")
@@ -357,5 +357,5 @@ class OnlyModelsCard(Card):
             Fact("release_images_left", tr("budget left"), stated),
         ]
         if outside := " ".join(map(tr_sentence, images.outside)):
-            facts.append(Fact("release_images_outside", tr("outside the guarantee"), outside, "warn"))
+            facts.append(Fact("release_images_outside", tr("not covered by ε"), outside, "warn"))
         self._facts.show_lines(facts)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.frequency.base import OracleKind
-from workbench.privacy.local.mechanism_table import log_at_most, log_up, served
+from workbench.privacy.local.mechanism_table import capped, log_at_most, log_up
 from workbench.privacy.local.mechanisms.grr import answered, integer_probabilities
 from workbench.privacy.local.sampler import TOTAL
 
@@ -44,7 +44,7 @@ class LocalHashing:
         """
         if not 2 <= size <= MODULUS:
             raise ParameterError(f"local hashing is for 2 to {MODULUS} values, and here are {size}")
-        used = served(epsilon)
+        used = capped(epsilon)
         self.size = size
         self.cells = int(min(max(math.floor(best_cells(used) + 0.5), 2), MOST_CELLS))
         self._p, self._q = integer_probabilities(used, self.cells)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.frequency.base import OracleKind
-from workbench.privacy.local.mechanism_table import log_at_most, log_up, served
+from workbench.privacy.local.mechanism_table import capped, log_at_most, log_up
 from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import odds
 
@@ -73,13 +73,13 @@ class UnaryEncoding:
 
 def optimised(size: int, epsilon: float) -> UnaryEncoding:
     """Return the encoding of ``size`` values; q is rounded up, so that ε is not exceeded."""
-    used = served(epsilon)
+    used = capped(epsilon)
     return UnaryEncoding(size, TOTAL // 2, math.ceil(TOTAL / (odds(used) + 1)), used)
 
 
 def symmetric(size: int, epsilon: float) -> UnaryEncoding:
     """Return the encoding of ``size`` values; q is rounded up, so that ε is not exceeded."""
-    used = served(epsilon)
+    used = capped(epsilon)
     q = math.ceil(TOTAL / (odds(used / 2) + 1))
     return UnaryEncoding(size, TOTAL - q, q, used)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.privacy.local.calibrate import calibrated
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 
 
@@ -24,7 +24,7 @@ def bounded_laplace(parameters: LocalParameters, cells: Cells) -> MechanismTable
     def weights(nominal: float, rows: slice) -> NDArray[np.float64]:
         return base * np.exp(-nominal * cells.distances(rows))
 
-    return calibrated(weights, parameters.epsilon, guess=served(parameters.epsilon), inputs=cells.total)
+    return calibrated(weights, parameters.epsilon, guess=capped(parameters.epsilon), inputs=cells.total)
 
 
 BOUNDED_LAPLACE = Mechanism(

@@ -13,7 +13,7 @@ A missing value is a third answer (randomised response over three).
 from __future__ import annotations
 
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import places, spread_to, window_weights
 
@@ -25,7 +25,7 @@ def ends(cells: Cells) -> tuple[int, ...]:
 
 def duchi(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table, of which only the columns of the two bounds (and of a missing value) are used."""
-    epsilon = served(parameters.epsilon)
+    epsilon = capped(parameters.epsilon)
     weights = window_weights(places(cells), 2, 1, epsilon, missing=cells.missing)
     return MechanismTable(spread_to(weights, ends(cells), cells.total), claim=epsilon)
 

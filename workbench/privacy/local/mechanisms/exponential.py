@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench.params import choice
 from workbench.privacy.local.calibrate import calibrated
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 
 POWERS = {"absolute": 1.0, "root": 0.5, "squared": 2.0}
@@ -38,7 +38,7 @@ def exponential(parameters: ExponentialParameters, cells: Cells) -> MechanismTab
     def weights(nominal: float, rows: slice) -> NDArray[np.float64]:
         return base * np.exp(-nominal / 2 * cells.distances(rows) ** power)
 
-    return calibrated(weights, parameters.epsilon, guess=1.5 * served(parameters.epsilon), inputs=cells.total)
+    return calibrated(weights, parameters.epsilon, guess=1.5 * capped(parameters.epsilon), inputs=cells.total)
 
 
 EXPONENTIAL = Mechanism(

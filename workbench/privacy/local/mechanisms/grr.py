@@ -18,7 +18,7 @@ from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import WHOLE, Cells
 from workbench.privacy.local.channel import TwoChances
 from workbench.privacy.local.limits import MOST_CELLS
-from workbench.privacy.local.mechanism_table import MechanismTable, log_at_most, log_up, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped, log_at_most, log_up
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism, Randomiser
 from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import odds
@@ -41,7 +41,7 @@ def answered(cells: NDArray[Any], p: int, q: int, entropy: Entropy) -> NDArray[n
 
 def randomised_response(parameters: LocalParameters, cells: Cells) -> Randomiser:
     """Return the exact table, or beyond 4,096 values its closed form."""
-    epsilon = served(parameters.epsilon)
+    epsilon = capped(parameters.epsilon)
     p, q = integer_probabilities(epsilon, cells.total)
     if cells.size > MOST_CELLS:
         return ClosedFormResponse(p, q, cells.total, epsilon)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.mechanisms.duchi import duchi
 from workbench.privacy.local.mechanisms.piecewise import farthest, piece
@@ -32,7 +32,7 @@ def part_of_piecewise(epsilon: float) -> float:
 
 def hybrid(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table on the grid's own cells."""
-    epsilon = served(parameters.epsilon)
+    epsilon = capped(parameters.epsilon)
     part = part_of_piecewise(epsilon)
     if part == 0.0 or cells.size == 2:  # of two cells both mechanisms are randomised response
         return duchi(parameters, cells)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.local.calibrate import calibrated
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import spread_to
 
@@ -79,7 +79,7 @@ def _all_but_constant(cell: int, size: int) -> tuple[NDArray[np.float64], NDArra
 
 def optimal(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table; columns that the programme does not use are never answered."""
-    epsilon = served(parameters.epsilon)
+    epsilon = capped(parameters.epsilon)
     used, levels, above = _solution(cells, min(max(epsilon, _SOLVED_FROM), _SOLVED_UPTO))
 
     def weights(nominal: float, rows: slice) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import places, width_of, window_weights
 
@@ -29,7 +29,7 @@ def piece(epsilon: float) -> float:
 
 def piecewise(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table on the grid's own cells."""
-    epsilon = served(parameters.epsilon)
+    epsilon = capped(parameters.epsilon)
     width = width_of(piece(epsilon), cells.size)
     return MechanismTable(
         window_weights(places(cells), cells.size, width, epsilon, missing=cells.missing), claim=epsilon

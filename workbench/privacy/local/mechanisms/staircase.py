@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.params import choice
 from workbench.privacy.local.calibrate import calibrated
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 
 
@@ -59,7 +59,7 @@ def nominal_epsilon(target: float) -> float:
 
 def staircase(parameters: StaircaseParameters, cells: Cells) -> MechanismTable:
     """Return the table calibrated to ``parameters.epsilon``."""
-    nominal = nominal_epsilon(served(parameters.epsilon))
+    nominal = nominal_epsilon(capped(parameters.epsilon))
     gamma = gamma_absolute(nominal) if parameters.minimise == "absolute" else gamma_variance(nominal)
     base = cells.base()
     # The width is fixed before the calibration: ε is then continuous in the height of the stair. The comparison

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.mechanisms.duchi import duchi, ends
 from workbench.privacy.local.sampler import TOTAL
@@ -43,7 +43,7 @@ def chance_of_middle(epsilon: float) -> float:
 
 def three_outputs(parameters: LocalParameters, cells: Cells) -> MechanismTable:
     """Return the table, of which only the columns of the bounds, the middle (and of a missing value) are used."""
-    epsilon = served(parameters.epsilon)
+    epsilon = capped(parameters.epsilon)
     part = min(chance_of_middle(epsilon) * (1 + 2 * math.exp(-epsilon)), 1.0)
     part = 0.0 if part < _LEAST else 1.0 if part > 1 - _LEAST else part
     if part == 0.0 or cells.size == 2:
