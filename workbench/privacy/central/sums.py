@@ -90,8 +90,7 @@ def parts_of(values: NDArray[np.float64], lower: Bound, upper: Bound, parts: int
 
 def square_complement(cells: NDArray[np.int64], size: Size) -> NDArray[np.int64]:
     """Return round((K² − i²)/2K) in integer arithmetic (halves upwards)."""
-    found: NDArray[np.int64] = (size * size - cells * cells + size) // (2 * size)
-    return found
+    return np.asarray((size * size - cells * cells + size) // (2 * size), dtype=np.int64)
 
 
 def moment_sums(
