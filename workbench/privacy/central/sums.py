@@ -63,8 +63,8 @@ def scaled(values: NDArray[np.float64], lower: Bound, upper: Bound) -> NDArray[n
     centre, half = lower / 2 + upper / 2, upper / 2 - lower / 2
     if not (half > 0 if isinstance(half, float) else (half > 0).all()):
         close = np.argmin(half)
-        low, high = np.ravel(lower)[close], np.ravel(upper)[close]
-        raise ParameterError(f"the bounds {low:g} and {high:g} are too close to divide by their distance")
+        lower, upper = np.ravel(lower)[close], np.ravel(upper)[close]
+        raise ParameterError(f"the bounds {lower:g} and {upper:g} are too close to divide by their distance")
     return np.clip((np.clip(values, lower, upper) - centre) / half, -1.0, 1.0)
 
 
