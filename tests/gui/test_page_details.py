@@ -100,7 +100,7 @@ def test_a_model_asks_what_to_predict_where_it_is_trained(own, qtbot):
     assert window.page.primary.text() == "Train →"
     own.click("curve_run")
     assert window.page.objectName() == "page_train"
-    assert not own.sees("train_epsilon"), "no model was chosen yet"
+    assert own.sees("train_model_kmeans"), "it predicts nothing"
     target = own.see("train_target")
     assert isinstance(target, QComboBox)
     own.click("train_start")  # Choose a column…
