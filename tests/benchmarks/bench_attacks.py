@@ -22,7 +22,7 @@ from audits import ALPHA, Audit
 from central_audits import STATISTICS, SYNTHETIC
 from local_audits import LOCAL
 from model_audits import models
-from network_audits import NETWORKS
+from network_audits import networks
 
 pytestmark = pytest.mark.benchmark
 
@@ -81,7 +81,7 @@ def all_audits(folder: Path) -> tuple[Audit, ...]:
     """Return every audit; the file of one public row is in ``folder``."""
     asked = folder / "asked.csv"
     asked.write_text("x,z\n0,0\n")
-    return (*LOCAL, *NETWORKS, *STATISTICS, *models(asked), *SYNTHETIC)
+    return (*LOCAL, *networks(), *STATISTICS, *models(asked), *SYNTHETIC)
 
 
 with tempfile.TemporaryDirectory() as _folder:

@@ -76,11 +76,21 @@ def _inverted(w: NDArray[np.float64], count: NDArray[np.float64]) -> float:
     u = _FREQUENCIES
     phi = np.exp(-(count[:, None] * np.log1p((w[:, None] * u) ** 2)).sum(axis=0)) / u
     u, phi = u[phi > _NEGLIGIBLE], phi[phi > _NEGLIGIBLE]  # of many draws few frequencies are left
+
+    def inside(t: float) -> float:
+        return 2 / math.pi * float((np.sin(u * t) * phi).sum()) * 0.04
+
+    root, step, other, above = 2.0, 0.05, 1.95, inside(1.95) - CONFIDENCE
+    while abs(step) > 1e-10:  # secants: five sums, and the bisection, whose bits certificates have, needs none
+        here = inside(root) - CONFIDENCE
+        step = here * (root - other) / (here - above)
+        root, other, above = root - step, root, here
     low, high = 1.8, 2.3  # the normal and the Laplace distribution of variance 1 have 1.96 and 2.12
     for _ in range(24):
         middle = (low + high) / 2
-        inside = 2 / math.pi * float((np.sin(u * middle) * phi).sum()) * 0.04
-        low, high = (middle, high) if inside < CONFIDENCE else (low, middle)
+        near = abs(middle - root) < 1e-9
+        less = inside(middle) < CONFIDENCE if near else middle < root
+        low, high = (middle, high) if less else (low, middle)
     return high
 
 
