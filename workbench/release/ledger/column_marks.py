@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -344,7 +345,7 @@ def _numbers(cells: pl.Series) -> tuple[Counts | None, str]:
     """Return a column of numbers, dates or times in whole units, and the unit of dates and times."""
     texts = cells.str.strip_chars()
     texts = texts.filter((texts != "").fill_null(value=False))
-    if texts.len() < 2:
+    if texts.len() < 2 or not re.search("[0-9]", texts[0]):  # most columns have names, and every form wants digits
         return None, ""
     numbers = texts.str.extract(r"^[^0-9.,]*([0-9]{1,18})$").cast(pl.Int64)
     if numbers.null_count():
