@@ -112,9 +112,10 @@ def test_two_files_are_linked_by_a_noisy_release(people, finish, released, qtbot
     assert "ε = 3 allows at most" in text_of(people, "attack_said")
 
 
-def test_a_copy_has_no_bound_and_says_why(people, finish, released):
+def test_a_copy_has_no_bound_and_says_why(people, finish, released, qtbot):
     page = people.page
     choose(people, "singling-out")
+    retype(people, qtbot, "attack_form_singling-out_attacks", "100")
     page.form.choose(released / "people.csv")
     finish(people, "attack_run")
     assert "with the release 100.0 %" in text_of(people, "attack_said")
@@ -135,9 +136,10 @@ def test_a_release_that_is_open_is_not_its_own_original(people, idle, finish, re
     assert said == "The open table is the release itself. Open the original table first: Data."
 
 
-def test_a_generated_sample_needs_no_table_and_is_not_private(window, finish):
+def test_a_generated_sample_needs_no_table_and_is_not_private(window, finish, qtbot):
     finish(window, "tab_attack")
     choose(window, "traces")
+    retype(window, qtbot, "attack_form_traces_people", "1000")
     finish(window, "attack_run")
     assert "4 points of a trace" in text_of(window, "attack_said")
     assert not window.page._badge.isVisible()

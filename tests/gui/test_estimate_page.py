@@ -151,7 +151,8 @@ def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
     assert {line[0] for line in lines(estimated, "estimate_figures")} == {"setosa", "versicolor", "virginica"}
     for mode in ("light", "dark"):
         estimated.theme.set_mode(mode)
-        colours = {chart.grab().toImage().pixelColor(x, chart.height() // 2).name() for x in range(chart.width())}
+        image = chart.grab().toImage()
+        colours = {image.pixelColor(x, image.height() // 2).name() for x in range(image.width())}
         assert len(colours) > 1, mode
 
 
