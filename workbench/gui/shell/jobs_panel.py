@@ -46,7 +46,7 @@ class JobLine(QFrame):
         self.setAccessibleName(handle.title)
         self.handle = handle
         self._title = Elided(name="job_title")
-        self._title.set_whole(breakable(handle.title), wrapped=True)
+        self._title.set_whole(breakable(handle.title, narrow=True), handle.title, wrapped=True)
         self._what = Elided("", "muted")
         self._bar = QProgressBar()
         self._bar.setObjectName("job_progress")

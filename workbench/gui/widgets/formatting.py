@@ -20,6 +20,7 @@ STAR = "★"
 NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
+_LONG_WHERE_NARROW = re.compile(r"\S{16,}")
 _JOINTS = re.compile(r"[_./\\-]+(?=\w)")
 _SIGNS = re.compile(r"\b(ε|δ|σ|k|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)|([✓✗✕]) (?=\w)")
 _UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|columns?)\b)")
@@ -31,9 +32,14 @@ def unbroken(text: str) -> str:
     return _UNITS.sub(NO_BREAK, text)
 
 
-def breakable(text: str) -> str:
-    """Return ``text`` with places where a very long word, such as a column's name or a path, may go on below."""
-    return _LONG.sub(lambda found: _JOINTS.sub(f"\\g<0>{MAY_BREAK}", found.group()), text)
+def breakable(text: str, *, narrow: bool = False) -> str:
+    """Return ``text`` with places where a very long word, such as a column's name or a path, may go on below.
+
+    Where it has a ``narrow`` place, a name of usual length is a long one.
+    """
+    return (_LONG_WHERE_NARROW if narrow else _LONG).sub(
+        lambda found: _JOINTS.sub(f"\\g<0>{MAY_BREAK}", found.group()), text
+    )
 
 
 def plain(value: Decimal | float | None) -> str:
