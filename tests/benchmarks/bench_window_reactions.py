@@ -162,9 +162,9 @@ def test_the_window_reacts_to_each_control(tmp_path, monkeypatch):
         over = [one for one in found.items() if max(one[1][:2]) > TARGET_MS]
         bare = [max(one[:2]) for one in found.values() if not one[2]]
         title = Path(source).stem.removeprefix("sample:")
+        unsaid = f"{sum(ms > TARGET_MS for ms in bare)} | {max(bare):.0f}"
         lines.append(
-            f"| {title} | {len(each)} | {each[len(each) // 2]:.1f} | {len(over)} | {sum(ms > TARGET_MS for ms in bare)} | "
-            f"{max(bare):.0f} | {each[-1]:.0f} |"
+            f"| {title} | {len(each)} | {each[len(each) // 2]:.1f} | {len(over)} | {unsaid} | {each[-1]:.0f} |"
         )
         slow += [(max(a, b), f"{title}, {name}: {a:.0f} and {b:.0f}, “{sign}”") for name, (a, b, sign) in over]
         worst = max(worst, *bare)
