@@ -191,7 +191,7 @@ class JobCenter(QObject):
         Args:
             job: what to do.
             key: a job with the same non-empty key that is still running is cancelled, and its result is not applied.
-            stoppable: whether a person can stop it, and is told that she did. What follows from an edit, or is read
+            stoppable: whether a person can stop it, and reads that she did. What follows from an edit, or is read
                 anew, is not: the next one takes its place.
             on_result: called with the result.
             on_failure: called with the exception; without it the window reports the failure.
