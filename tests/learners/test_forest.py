@@ -17,6 +17,7 @@ from workbench.learners.forest.estimator import (
     ClassModel,
     ForestParameters,
     ForestRegression,
+    NumberModel,
     RandomForest,
 )
 from workbench.learners.forest.trees import UNIT, Columns, Goal, Split, leaf_shares, split_losses
@@ -116,6 +117,26 @@ def test_without_noise_a_tree_finds_the_border_and_counts_the_rows():
         attributes, Attribute(name="z", kind="real", lower=0, upper=100), ForestParameters(trees=1, depth=1), Exact()
     ).fit(X, 20.0 + 60.0 * y)
     np.testing.assert_allclose(line.predict([[10.9, 0], [11.1, 0]]), [20, 80], atol=3)
+
+
+def test_what_one_column_says_in_some_rows_alone_is_seen_and_files_of_format_3_mean_what_they_meant():
+    generator = np.random.default_rng(7)
+    names = ("yes", "no")
+    attributes = (
+        Attribute(name="smokes", kind="category", domain=names),
+        *(Attribute(name=f"x{j}", kind="real", lower=0, upper=1) for j in range(5)),
+    )
+    X = np.column_stack([generator.integers(0, 2, 1_000), generator.uniform(0, 1, (1_000, 5))])
+    y = np.where(X[:, 0] == 0, 40 + 40 * (X[:, 1] > 0.5), 5 + 20 * X[:, 2])
+    target = Attribute(name="y", kind="real", lower=0, upper=100)
+    for version, splits, parts in ((4, (2, 8), 32), (3, (8, 2), 16)):
+        made = ForestRegression(attributes, target, ForestParameters(epsilon=1.0), Study(np.random.default_rng(1)))
+        made.version = version
+        model = made.fit(X, y).model_
+        read = NumberModel.from_plain(model.to_plain())
+        np.testing.assert_array_equal(read.predict(X), model.predict(X))
+        assert (model.setting.shape.splits, model.setting.columns.sizes[1]) == (splits, parts)
+        assert np.square(y - model.predict(X)).mean() < 0.1 * y.var()
 
 
 @given(

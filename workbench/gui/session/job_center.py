@@ -33,7 +33,7 @@ class JobHandle(QObject):
     Attributes:
         title: what a person sees.
         kind: the title without the name of the file or table that it is about.
-        stoppable: whether a person can stop it in the panel of jobs, which lists every job once it takes a while.
+        shown: whether the panel at the bottom lists it once it takes a while.
         begun: when it was started, on the monotonic clock.
         latest: the newest progress, or ``None``.
         end: the terminal event once it has come, else ``None``.
@@ -59,13 +59,13 @@ class JobHandle(QObject):
     cancelling = Signal()
     ended = Signal()
 
-    def __init__(self, run: Run[Any], kind: str, key: str, stoppable: bool, parent: QObject) -> None:
+    def __init__(self, run: Run[Any], kind: str, key: str, shown: bool, parent: QObject) -> None:
         super().__init__(parent)
         self.title = run.title
         self.kind = kind
         self.key = key
-        self.stoppable = stoppable
-        self.begun = self._heard = time.monotonic()
+        self.shown = shown
+        self.begun = time.monotonic()
         self.latest: Progress | None = None
         self.end: Finished | Cancelled | Failed | None = None
         self.at_stake = Decimal(0)
@@ -84,23 +84,6 @@ class JobHandle(QObject):
     def stopping(self) -> bool:
         """Whether a stop was asked for and the job has not ended yet."""
         return self.running and self._asked
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since it was started."""
-        return time.monotonic() - self.begun
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds that are left by its newest progress; ``None`` where that did not say it, or they have passed."""
-        stated = self.latest.seconds_left if self.latest is not None else None
-        left = None if stated is None else stated - (time.monotonic() - self._heard)
-        return None if left is None or left < 0 else left
-
-    @property
-    def superseded(self) -> bool:
-        """Whether another job has taken its place, so that nobody waits for it."""
-        return self.signalsBlocked()
 
     @property
     def too_late(self) -> bool:
@@ -143,7 +126,7 @@ class JobHandle(QObject):
                 self.cancelled.emit()
             case _:  # what it says meanwhile has a signal of its own name
                 if isinstance(event, Progress):
-                    self.latest, self._heard = event, time.monotonic()
+                    self.latest = event
                 getattr(self, type(event).__name__.lower()).emit(event)
 
 
@@ -182,7 +165,7 @@ class JobCenter(QObject):
         job: Job[Any],
         *,
         key: str = "",
-        stoppable: bool = True,
+        shown: bool = True,
         on_result: Callable[[Any], object] | None = None,
         on_failure: Callable[[BaseException], None] | None = None,
     ) -> JobHandle:
@@ -191,8 +174,7 @@ class JobCenter(QObject):
         Args:
             job: what to do.
             key: a job with the same non-empty key that is still running is cancelled, and its result is not applied.
-            stoppable: whether a person can stop it, and reads that she did. What follows from an edit, or is read
-                anew, is not: the next one takes its place.
+            shown: whether the panel at the bottom lists it.
             on_result: called with the result.
             on_failure: called with the exception; without it the window reports the failure.
         """
@@ -202,14 +184,14 @@ class JobCenter(QObject):
                     former.key = ""
                     former.blockSignals(True)  # what it still says is out of date
                     former.cancel()
-        handle = JobHandle(start(job), job.title, key, stoppable, self)
+        handle = JobHandle(start(job), job.title, key, shown, self)
         handle.memory.connect(self.memory)
         # The command line says it behind "warning: "; in the window it begins a line.
         handle.notice.connect(lambda n: self.noticed.emit(n.level, capital(tr_sentence(n.text))))
         if on_result is not None:
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._failure_text(event, job.title, on_failure))
-        if stoppable:
+        if shown:
             handle.cancelled.connect(lambda: self._cancel_text(handle))
         self._handles.append(handle)
         self._timer.start(QUICK_MS)

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Classifier, Model, SummingEstimator, Total
 from workbench.learners.forest.trees import (
+    PARTS,
     UNIT,
     Cells,
     Columns,
@@ -96,12 +97,14 @@ class Shape:
         trees: how many.
         splits: into how many children each level of a tree splits its nodes; 2 is a cut at the best border.
         choice: the part of ε for choosing the splits.
+        parts: into how many cells the bounds of a number are cut.
     """
 
     until: float
     trees: int
     splits: tuple[int, ...]
     choice: float
+    parts: int = PARTS
 
 
 _SHAPES = (
@@ -120,9 +123,10 @@ _DEEP = (
     Shape(15_000.0, 1, (4, 2, 2, 2, 2), 0.7),
     Shape(500_000.0, 1, (4, 2, 2, 2, 2, 2), 0.7),
 )
+_CUT_FIRST = Shape(600.0, 1, (2, 8), 0.45, 32)  # of numbers: what another column says may hang on the cut
 _FEW_NUMBERS = Shape(25.0, 1, (4,), 0.3)  # of numbers only: eight leaves would be lost in noise
 _WITHOUT_NOISE = Shape(math.inf, 20, (2,) * 8, 0.5)
-_DEEP_SINCE = 3  # the format
+_DEEP_SINCE, _CUT_FIRST_SINCE = 3, 4  # the format
 _NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: their splits are less clear
 _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
 
@@ -143,7 +147,7 @@ class Setting(FitSetting[TreesParameters]):
     @cached_property
     def columns(self) -> Columns:
         """How the columns are read."""
-        return Columns(self.attributes)
+        return Columns(self.attributes, self.shape.parts)
 
     @cached_property
     def shape(self) -> Shape:
@@ -153,7 +157,8 @@ class Setting(FitSetting[TreesParameters]):
             numeric, known = self.target.numeric, self.rows * self.epsilon
             shapes = (_FEW_NUMBERS, *_SHAPES) if numeric else _SHAPES
             if numeric and self.version >= _DEEP_SINCE:
-                shapes = (_FEW_NUMBERS, *_SHAPES[:4], *_DEEP, _SHAPES[-1])
+                second = _CUT_FIRST if self.version >= _CUT_FIRST_SINCE else _SHAPES[1]
+                shapes = (_FEW_NUMBERS, _SHAPES[0], second, *_SHAPES[2:4], *_DEEP, _SHAPES[-1])
             chosen = next(shape for shape in shapes if known / (_NUMBERS_NEED if numeric else 1.0) < shape.until)
         given = self.parameters
         return Shape(
@@ -161,6 +166,7 @@ class Setting(FitSetting[TreesParameters]):
             given.trees or chosen.trees,
             (2,) * given.depth if given.depth else chosen.splits,
             given.choice_share or chosen.choice,
+            chosen.parts,
         )
 
     @cached_property
@@ -277,7 +283,7 @@ class ClassModel(ForestModel, Classifier[Setting]):
 class NumberModel(ForestModel):
     """A forest whose leaves hold the weights of low and high numbers."""
 
-    name, task, version = "forest-regression", REGRESSION, _DEEP_SINCE
+    name, task, version = "forest-regression", REGRESSION, _CUT_FIRST_SINCE
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number of each row (n,), within the declared bounds."""

@@ -54,7 +54,7 @@ from workbench.privacy.central.sums import on_grid
 Cells = NDArray[np.int64]
 
 _SIZE = 1 << 12  # K of the encoding; whole numbers of a mean of numbers stay exact
-_PARTS, _MEAN_PARTS = 16, 64
+PARTS, _MEAN_PARTS = 16, 64
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,11 @@ class Columns:
 
     Attributes:
         attributes: the public facts about the columns of X, in order.
+        parts: into how many cells the bounds of a number are cut.
     """
 
     attributes: tuple[Attribute, ...]
+    parts: int = PARTS
 
     @cached_property
     def _encoding(self) -> Encoding:
@@ -81,7 +83,7 @@ class Columns:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of cells of each column, (D,)."""
-        own = self._encoding.cells(_PARTS)
+        own = self._encoding.cells(self.parts)
         return (*own, _MEAN_PARTS) if self._in_mean else own
 
     def cells(self, X: ArrayLike) -> Cells:
@@ -91,7 +93,7 @@ class Columns:
             InputError: a value that the column's declaration does not allow, naming row and column.
         """
         encoded = self._encoding.encode(X, _SIZE)
-        cells = (encoded + _SIZE) * np.array(self._encoding.cells(_PARTS)) // (2 * _SIZE + 1)
+        cells = (encoded + _SIZE) * np.array(self._encoding.cells(self.parts)) // (2 * _SIZE + 1)
         among = self._in_mean
         if among:
             width = len(among) * _SIZE
