@@ -2,8 +2,9 @@
 
 Without a ledger everything is a private study, and says so with a :class:`PrivateStudyWarning`: look at it, do not
 publish it. With a ledger and ``output=`` the result is charged before a row is read, written with its certificate or
-card, and can be published. Who pays is always said: part of a table has no mark of the whole, so only the account's
-name shows the ledger that both are the same people. A dataset carries it, and so does what is taken from a dataset::
+card, and can be published. The account that pays is always named: part of a table does not have the marks of the
+whole, so only the name shows the ledger that both are of the same people. A dataset carries it, and so does what is
+taken from a dataset::
 
     from workbench import api
 

@@ -73,7 +73,7 @@ def dataset(
     ledger: Place | bool | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Return a DataFrame that carries who pays for what is released from it.
+    """Return a DataFrame that carries the account which pays for releases from it.
 
     What is taken from it keeps that: columns, rows, masks, copies, the parts of ``train_test_split``. An array, or a
     DataFrame made of one, does not; its release needs ``account=``. ::
@@ -142,7 +142,7 @@ def paid(
         made_for: the account that was charged for the step that made the rows.
 
     Raises:
-        ParameterError: who pays is not said or said twice, an output has no ledger, or the reverse.
+        ParameterError: no account is named or two are, an output has no ledger, or a ledger no output.
     """
     data = tuple(part for number, part in enumerate(data) if number == 0 or part is not None)
     marks = [mark_of(part) for part in data]

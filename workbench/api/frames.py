@@ -96,7 +96,7 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
     """Return the rows of ``frame`` as text cells; the index is left out.
 
     Raises:
-        InputError: it is no DataFrame, has no row, two columns have one name, or a cell is no plain value.
+        InputError: it is not a DataFrame, has no row, two columns have one name, or a cell is not a plain value.
     """
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"the {type(frame).__name__} is not a table", source, "give a pandas DataFrame")
@@ -135,7 +135,7 @@ def cell_text(value: Any) -> str | None:
     """Return a value as a file would hold it, ``None`` where it is missing.
 
     Raises:
-        TypeError: it is no number, text, truth value or date.
+        TypeError: it is not a number, text, truth value or date.
     """
     if value is None or value is pd.NA or value is pd.NaT or value == "":
         return None

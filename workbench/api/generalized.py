@@ -54,9 +54,9 @@ def generalize(
             has none gets one by what its values look like.
         keep: columns that are published as they are.
         target: a column that a classifier predicts.
-        suppression: the share of rows that may be left out at the most.
+        suppression: the largest share of rows that may be left out.
         method: ``optimal``, ``greedy``, ``local`` or ``cells``.
-        loss: what is as small as possible, such as ``granularity`` or ``discernibility``.
+        loss: what is minimised, such as ``granularity`` or ``discernibility``.
         population: the people that the rows are a part of, for ``k_map`` and ``presence_upto``.
         ledger: the ledger's file, or ``True`` for the user's own: it notes durably that the table is published.
             Without it and without an ``output`` the result is a private study.
@@ -65,7 +65,7 @@ def generalize(
         replace: whether an ``output`` that exists is replaced.
         mapping: a folder, for what each value became: a file per column. Private.
         study_ledger: the ledger that notes a study; by default that of the dataset, else the user's own.
-        models: what every class must be like: ``k=5``, ``l=2``, ``t=0.2``, ``entropy_l``, ``recursive_c``, ``beta``,
+        models: what every class must satisfy: ``k=5``, ``l=2``, ``t=0.2``, ``entropy_l``, ``recursive_c``, ``beta``,
             ``k_map``, ``presence_upto``, ``average_risk`` and their further parameters.
 
     Returns:

@@ -47,7 +47,7 @@ class LedgerView(Shown):
         return frame_of({name: [row[name] for row in rows] for name in RELEASE_COLUMNS})
 
     def verify(self) -> list[str]:
-        """Return a sentence for every fault of the file; none where no entry was altered or removed."""
+        """Return a sentence for each problem with the file; none where no entry was altered or removed."""
         with Ledger.read(self._path) as opened:
             return opened.verify()
 

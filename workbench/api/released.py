@@ -56,7 +56,7 @@ class Released(Shown):
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the prediction for each row (n,): a class, a number, or the number of a group.
 
-        It is a function of the rows: private, as they are. A DataFrame may have more columns, in any order; the columns
+        It follows from the rows and is as private as they are. A DataFrame may have more columns, in any order; the columns
         of an array are those of :attr:`feature_names_in_`.
         """
         if self._opened.columns:
@@ -139,7 +139,7 @@ def fit_on_release(
 
     Args:
         path: the released file.
-        certificate: its certificate, where that does not lie beside it.
+        certificate: its certificate, where it is not beside it.
         target: the column to predict.
         model: a learner's name, as in ``workbench fit``: ``naive-bayes`` or ``linear-regression``.
         output: a new folder for the model and its card.
@@ -165,7 +165,7 @@ def load_model(folder: Place, *, classes: Sequence[Any] | None = None) -> Releas
 
     Args:
         folder: of the model, text or a ``Path``.
-        classes: the classes as predictions are to give them. A card names them as text: by default they are whole
+        classes: the classes as predictions return them. A card names them as text: by default they are whole
             numbers, decimals or truth values where all of them are written so, else text.
 
     Raises:

@@ -37,7 +37,7 @@ def quality(
         original: the rows that it was made of.
         control: rows of the same population that were not released; without it a half of the original is used.
         target: a column: also what a model of it learns from the released rows.
-        seed: of the half.
+        seed: of the choice of that half.
         study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``
             for the user's own.
 

@@ -97,7 +97,7 @@ def curve(
         InputError: a cell cannot be used; the message names row and column.
         ParameterError: the target does not fit the model, a regime is not known, or the address is malformed.
         InputError: the ledger cannot note it.
-        WorkbenchError: the scheduler cannot be reached, has no worker or other versions, or workers died.
+        WorkbenchError: the scheduler cannot be reached, has no worker or runs other versions, or workers died.
     """
     given = CurvePlan(
         model=model,
@@ -140,7 +140,7 @@ def why(
     """Return where the accuracy of a private model goes, and what would help most.
 
     Args:
-        frame: the rows; ``None`` for generated ones, which are nobody's.
+        frame: the rows; ``None`` for generated ones, which contain no real data.
         plan: declares the columns, the target among them.
         target: the column to predict.
         model: a learner's name, as in ``workbench fit``.

@@ -52,8 +52,8 @@ def release(
     Args:
         frame: the rows. The plan names all of its columns.
         plan: what is done with each column.
-        join: a second table, where the plan joins one: each row gets what it says of the row's person, of whom one row
-            of it is kept, chosen at random. Both tables share one account from then on.
+        join: a second table, where the plan joins one: each row gets what it has of the same person, one of whose rows
+            there is kept, chosen at random. Both tables share one account from then on.
         account: public name of the account that pays; left out of a dataset, which carries it.
         ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row is read.
             Without it, and without an ``output`` of a dataset that carries a ledger, the result is a private study.
@@ -97,7 +97,7 @@ def release(
 
 
 def verify(path: Place, certificate: Place | None = None) -> list[str]:
-    """Return a sentence for every fault of a release; none where it is what its certificate or card says.
+    """Return a sentence for each problem with a release; none where it matches its certificate or card.
 
     ``path`` may be the address of a table in a database, whose ``certificate`` is in the current folder or is named.
     """
@@ -184,7 +184,7 @@ def estimate(
 
 
 def _row(column: str, of: str, estimate: float, low: float, high: float) -> dict[str, Any]:
-    """Return an estimate that no unbiased one exists of."""
+    """Return an estimate where there is no unbiased one."""
     figures = {"estimate": estimate, "low": low, "high": high, "consistent": estimate}
     return {"column": column, "of": of, **figures, "biased": True}
 

@@ -28,7 +28,7 @@ class Explained(Parameters):
         at_least=1,
         upto=10_000,
         symbol="K",
-        help="maximum rows per person: the ε of a person is as many times as much",
+        help="maximum rows per person: the ε of a person is that many times larger",
     )
 
 

@@ -16,14 +16,14 @@ from workbench.release import signature
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("act", choices=("make", "show", "trust", "forget"), help="what to do")
     parser.add_argument("key", nargs="?", help="trust: a public key, or a file that holds one")
-    parser.add_argument("--name", help="trust, forget: the name of who holds the key")
+    parser.add_argument("--name", help="trust, forget: the name of the key's holder")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.act in ("make", "show") and (options.key is not None or options.name is not None):
         raise ParameterError(f"`key {options.act}` takes neither a key nor a name", hint="leave it out")
     if options.act in ("trust", "forget") and options.name is None:
-        raise ParameterError(f"`key {options.act}` needs --name", hint="give the name of who holds the key")
+        raise ParameterError(f"`key {options.act}` needs --name", hint="give the name of the key's holder")
     if options.act == "make":
         signature.make_key()
     elif options.act == "trust":

@@ -51,7 +51,12 @@ class MemoryOptions(Parameters):
     )
     classes: int = integer(default=10, at_least=2, upto=10**6, help="number of classes")
     fit: int | None = integer(
-        default=None, at_least=1, upto=2**60, unit="bytes", help="find the most rows within so much", empty="not asked"
+        default=None,
+        at_least=1,
+        upto=2**60,
+        unit="bytes",
+        help="find the largest number of rows that fits this memory",
+        empty="not asked",
     )
 
 

@@ -32,7 +32,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     stated = "the certificate of a table in a database (default TABLE.certificate.json in this folder)"
     parser.add_argument("--certificate", type=Path, metavar="C", help=stated)
     parser.add_argument(
-        "--known", action="store_true", help="a fault unless it is signed with your own key or a trusted one"
+        "--known", action="store_true", help="fail unless it is signed with your own key or a trusted one"
     )
     add_ledger(parser)
 
