@@ -48,7 +48,7 @@ def synthesize(
     scheduler: str | None = None,
     scheduler_file: Place | None = None,
 ) -> pd.DataFrame:
-    """Return synthetic rows of the same shape as ``frame``, drawn from noisy counts of it: no row belongs to a real person.
+    """Return synthetic rows of the same shape as ``frame``, drawn from noisy counts of it: none is of a real person.
 
     Args:
         frame: the rows. The plan names all of its columns.

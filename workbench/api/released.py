@@ -56,8 +56,8 @@ class Released(Shown):
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
         """Return the prediction for each row (n,): a class, a number, or the number of a group.
 
-        It follows from the rows and is as private as they are. A DataFrame may have more columns, in any order; the columns
-        of an array are those of :attr:`feature_names_in_`.
+        It follows from the rows and is as private as they are. A DataFrame may have more columns, in any order; the
+        columns of an array are those of :attr:`feature_names_in_`.
         """
         if self._opened.columns:
             raise AttributeError("this model makes columns: call transform")

@@ -108,6 +108,7 @@ class FitSetting(Generic[Chosen]):
         ranges_since: the first format in which the range of each column of numbers, and of such a target, is chosen
             first; 0: in none.
         delta_weighed_since: the first format in which a given δ is used only where it is forecast to pay; 0: in none.
+        any_range: what does not depend on the bounds of the columns, and so is kept whatever ranges are chosen.
     """
 
     attributes: tuple[Attribute, ...]
@@ -120,6 +121,17 @@ class FitSetting(Generic[Chosen]):
     declared: tuple[Attribute, ...] = ()
     ranges_since: ClassVar[int] = 0
     delta_weighed_since: ClassVar[int] = 1
+    any_range: ClassVar[tuple[str, ...]] = (
+        "whole",
+        "_given",
+        "_rangeable",
+        "_divided",
+        "amount",
+        "ranged",
+        "range_columns",
+        "range_known",
+        "range_depth",
+    )
 
     def check(self) -> None:
         """Raise :class:`ParameterError` where the learner cannot use these columns; nothing is charged before."""
@@ -268,7 +280,9 @@ class FitSetting(Generic[Chosen]):
                 raise ParameterError(f"the answer {window} is none of the ranges", label)
         facts = (*self.attributes, self.target)
         *inner, target = narrowed(facts, self.range_columns, self.range_depth, chosen)
-        return replace(self, attributes=tuple(inner), target=target, ranges=chosen, declared=facts)
+        made = replace(self, attributes=tuple(inner), target=target, ranges=chosen, declared=facts)
+        made.__dict__.update({name: self.__dict__[name] for name in self.any_range if name in self.__dict__})
+        return made
 
     @cached_property
     def shares(self) -> dict[str, Decimal]:

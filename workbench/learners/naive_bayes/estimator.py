@@ -79,6 +79,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
     """The public facts that queries and model follow from, with the attributes that were chosen."""
 
     ranges_since = 3
+    any_range = (*FitSetting.any_range, "used", "_of_all")
 
     @cached_property
     def classes(self) -> int:
@@ -144,6 +145,13 @@ class Setting(FitSetting[NaiveBayesParameters]):
         Args:
             chosen: indices of the attributes that are used, where they are chosen.
         """
+        return self._queries(chosen) if self.selects else self._of_all
+
+    @cached_property
+    def _of_all(self) -> tuple[Query, ...]:
+        return self._queries(range(len(self.attributes)))
+
+    def _queries(self, chosen: Sequence[int]) -> tuple[Query, ...]:
         k, p = self.classes, self.parameters
         each = (1 - p.count_share) / self.used
         # √8·k/(n·ε_j) is the deviation of the noise of one class's variance when classes are equally large.
@@ -151,7 +159,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
         per_class = not self.private or 2 * _SQRT2 * k / (self.rows * self._strength(of_means)) < p.separate_below
 
         asked: list[tuple[float, str, str, int, int]] = [(p.count_share, "class sizes", "sizes", -1, k)]
-        for j in chosen if self.selects else range(len(self.attributes)):
+        for j in chosen:
             asked += self._asked(j, each, per_class)
         shares: tuple[Decimal | None, ...] = (None,) * len(asked)
         if self.selects:
