@@ -69,6 +69,17 @@ def test_whole_numbers_get_unit_steps_or_round_ones(lower, upper, cells, count, 
     assert all(lower <= int(label) <= upper for label in made.labels)
 
 
+@pytest.mark.parametrize("kind", ["real", "integer", "date"])
+def test_equal_columns_share_their_cells_and_an_error_names_its_own(kind):
+    made = [grid(Attribute(name=name, kind=kind, lower=1, upper=9)) for name in "xyx"]
+    assert made[0].cells is made[1].cells
+    assert [one.attribute.name for one in made] == ["x", "y", "x"]
+    lower, upper = (0, 1e-320) if kind == "real" else (0.5, 3)
+    for name in "xy":
+        with pytest.raises(ParameterError, match=f"column {name}"):
+            grid(Attribute(name=name, kind=kind, lower=lower, upper=upper))
+
+
 def test_decimals_never_carry_more_than_the_grid():
     made = grid(Attribute(name="x", kind="real", lower=0, upper=2.5, cells=251))
     assert made.labels[:3] == ("0.00", "0.01", "0.02")

@@ -288,17 +288,18 @@ class _Key:
     """Cells as a cache key: equal if the mechanisms built on them are.
 
     Attributes:
-        cells: what the mechanism ``name`` is built on: cells that are equally spaced count 0, 1, 2, …
+        cells: what a mechanism is built on, a ``solved`` one or another: cells that are equally spaced count 0, 1, 2, …
         unit: the distance of two cells of the column in that of those.
     """
 
-    def __init__(self, name: str, cells: Cells) -> None:
+    def __init__(self, cells: Cells, solved: bool) -> None:
         self.cells, self.unit = cells.counted(), 1.0
-        if mechanism(name).solved and not np.array_equal(cells.distances(), self.cells.distances()):
-            self.cells = cells  # of a solver's table the last bit of a distance can change every entry
-        elif self.cells is not cells:
-            assert cells.values is not None
-            self.unit = float(cells.values[-1] - cells.values[0]) / (cells.size - 1)
+        if self.cells is not cells:
+            if solved and not np.array_equal(cells.distances(), self.cells.distances()):
+                self.cells = cells  # of a solver's table the last bit of a distance can change every entry
+            else:
+                assert cells.values is not None
+                self.unit = float(cells.values[-1] - cells.values[0]) / (cells.size - 1)
         cells = self.cells
         values = b"" if cells.values is None else np.ascontiguousarray(cells.values).tobytes()
         self._key = (cells.size, cells.missing, cells.numeric, values)
@@ -312,6 +313,11 @@ class _Key:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Key) and self._key == other._key
+
+
+@lru_cache(maxsize=256)  # by the object: grids of equal columns share their cells
+def _key(cells: Cells, solved: bool) -> _Key:
+    return _Key(cells, solved)
 
 
 class _Kept:
@@ -350,11 +356,11 @@ _KEPT = _Kept(most_entries=2 * MOST_CELLS**2, most=64)
 
 
 def _randomiser(name: str, cells: Cells, epsilon: float) -> Randomiser:
-    return _KEPT.get(name, _Key(name, cells), epsilon)
+    return _KEPT.get(name, _key(cells, mechanism(name).solved), epsilon)
 
 
 def _facts(chosen: Mechanism, cells: Cells, epsilon: float) -> ErrorFacts:
-    key = _Key(chosen.name, cells)
+    key = _key(cells, chosen.solved)
     return _counted_facts(chosen, key, epsilon).scaled(key.unit)
 
 

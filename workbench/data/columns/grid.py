@@ -6,6 +6,7 @@ import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -105,18 +106,24 @@ def grid(attribute: Attribute) -> Grid:
             raise ParameterError(what, f"column {attribute.name}", field="cells")
         return Grid(attribute, Cells(size=len(domain), missing=own_missing), domain)
     lower, upper = attribute.bounds()
-    if attribute.kind == "real":
-        return _real(attribute, lower, upper, own_missing)
-    return _whole(attribute, lower, upper, own_missing)
+    try:
+        if attribute.kind == "real":
+            return Grid(attribute, *_real(attribute.cells or REAL_CELLS, lower, upper, own_missing))
+        dates = attribute.kind == "date"
+        return Grid(attribute, *_whole(attribute.cells, lower, upper, own_missing, dates=dates))
+    except ParameterError as error:
+        raise error.at(f"column {attribute.name}") from None
 
 
-def _real(attribute: Attribute, lower: float, upper: float, missing: bool) -> Grid:
-    size = attribute.cells or REAL_CELLS
+_Line = tuple[Cells, tuple[str, ...], float]
+"""Cells, labels and step of numbers."""
+
+
+@lru_cache(maxsize=128)  # every edit of a plan asks for the grids of all its columns
+def _real(size: int, lower: float, upper: float, missing: bool) -> _Line:
     step = (upper - lower) / (size - 1)
     if not (math.isfinite(step) and lower + step > lower and upper - step < upper):
-        raise ParameterError(
-            f"{size} cells between {lower:g} and {upper:g} are too fine for a double", f"column {attribute.name}"
-        )
+        raise ParameterError(f"{size} cells between {lower:g} and {upper:g} are too fine for a double")
     # Only as many decimals as distinguish the cells: a released decimal never says more than the grid.
     decimals = min(max(0, 2 - math.floor(math.log10(step))), 17)
     # The z turns a −0 that rounding left into 0.
@@ -129,34 +136,34 @@ def _real(attribute: Attribute, lower: float, upper: float, missing: bool) -> Gr
     if not np.all(np.diff(values) > 0):
         raise ParameterError(
             f"{size} cells between {lower:g} and {upper:g} are too fine to be written with different numbers",
-            f"column {attribute.name}",
-            "use fewer cells, or another unit",
+            hint="use fewer cells, or another unit",
         )
-    return Grid(attribute, Cells(size=size, values=values, missing=missing), labels, step)
+    return Cells(size=size, values=values, missing=missing), labels, step
 
 
-def _whole(attribute: Attribute, lower: float, upper: float, missing: bool) -> Grid:
+@lru_cache(maxsize=128)
+def _whole(wanted: int | None, lower: float, upper: float, missing: bool, *, dates: bool) -> _Line:
     if lower != math.floor(lower) or upper != math.floor(upper):
-        raise ParameterError("the bounds of whole numbers are not whole", f"column {attribute.name}")
+        raise ParameterError("the bounds of whole numbers are not whole")
     low, high = int(lower), int(upper)
     length = high - low + 1
-    most = attribute.cells or (MOST_CELLS if length <= MOST_CELLS else LONG_RANGE_CELLS)
+    most = wanted or (MOST_CELLS if length <= MOST_CELLS else LONG_RANGE_CELLS)
     step = 1 if length <= most else -(-length // most)
-    if attribute.cells is None and step > 1:
+    if wanted is None and step > 1:
         step = _round_step(step)
     values = [low + step * i for i in range((high - low) // step + 1)]
     if len(values) < 2:
-        raise ParameterError("the bounds leave fewer than 2 cells", f"column {attribute.name}", "widen them")
+        raise ParameterError("the bounds leave fewer than 2 cells", hint="widen them")
     if max(abs(low), abs(high)) > 2**53:
-        raise ParameterError("the bounds are beyond 2^53, where doubles skip whole numbers", f"column {attribute.name}")
-    if attribute.kind == "date":
+        raise ParameterError("the bounds are beyond 2^53, where doubles skip whole numbers")
+    if dates:
         if not 1 <= low <= high <= datetime.date.max.toordinal():
-            raise ParameterError("the bounds are not dates of the calendar", f"column {attribute.name}")
+            raise ParameterError("the bounds are not dates of the calendar")
         labels = tuple(datetime.date.fromordinal(v).isoformat() for v in values)
     else:
         labels = tuple(map(str, values))
     cells = Cells(size=len(values), values=np.array(values, dtype=np.float64), missing=missing)
-    return Grid(attribute, cells, labels, float(step))
+    return cells, labels, float(step)
 
 
 def _round_step(step: int) -> int:
