@@ -40,13 +40,16 @@ MATCHED = {
 UNSEEN_ERRORS = {"TypeError", "ValueError", "AssertionError", "RuntimeError", "KeyError", "LookupError", "SystemExit"}
 UNSEEN_CALLS = {"debug", "info", "warning", "exception", "compile", "sub", "match", "split", "getLogger", "run"}
 ENGINE_WORDS = {
-    "data": ("integer", "real", "category", "date", "boolean", "text", "identifier"),
-    "studies": ("Accuracy", "accuracy", "Inertia", "inertia", "3 points", "0 to 1", "0.001", "0.03", "0.05"),
+    "data": ("integer", "real", "category", "date", "boolean", "text", "identifier", "columns"),
+    "release": ("certified", "verifying", "writing", "written"),
+    "rappor": ("reports",),
+    "studies": ("runs", "Accuracy", "accuracy", "Inertia", "inertia", "3 points", "0 to 1", "0.001", "0.03", "0.05"),
     "deep": ("from ε", "never", "processor", "both", "momentum"),
     "learners": ("rounds", "group -1", "declared", "a search"),
     "privacy": ("together, ε", "their ε", "here", "central", "shuffled", "over 99.99 %", "under 0.01 %"),
     "risk": (
         *("widths", "start", "lowest", "highest", "optimal", "greedy", "cells"),
+        *("distances", "files", "recoding", "searching", "traces"),
         *("hierarchical", "ordered", "equal", "univariate", "multivariate"),
     ),
     "params": ("a number", "column {name}", "row {row}", "line {line}", "column {name}, row {row}, line {line}"),

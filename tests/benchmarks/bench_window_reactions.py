@@ -36,7 +36,6 @@ sys.path.append(str(Path(__file__).parents[1] / "gui"))
 from survey import BOUNDS, CHOICES, write_survey
 
 TARGET_MS = 100.0
-LONGEST = 10
 LEFT_OUT = ("quit", "close_table", "preferences", "about", "about_qt")
 """Entries of the menu that end the window or its table, or wait for an answer."""
 
@@ -87,26 +86,37 @@ def use(part: QWidget) -> float:
     return took
 
 
-def reactions(window: MainWindow) -> dict[str, tuple[float, float]]:
-    """Return milliseconds of each control: until the loop is free, and the longest stretch while results arrive."""
-    found: dict[str, tuple[float, float]] = {}
+def reactions(window: MainWindow) -> dict[str, tuple[float, float, str]]:
+    """Return of each control the ms until the loop is free, the longest stretch while results arrive, and the sign.
+
+    The sign is what the status bar said before the window was busy; work in jobs is listed after 0.3 s, whatever it is.
+    """
+    found: dict[str, tuple[float, float, str]] = {}
+    said: list[str] = []
+    window.statusBar().messageChanged.connect(said.append)
+
+    def sign() -> str:
+        each = next((text for text in said if text.endswith("…")), "")
+        said.clear()
+        return each
+
     for page in PAGES:
         since = time.thread_time()
         window.show_page(page.name)
         first = 1e3 * (time.thread_time() - since) + busy(window)
-        found[f"{page.name}: shown first"] = first, settle(window, 20.0)
+        found[f"{page.name}: shown first"] = first, settle(window, 20.0), sign()
         for name, kind in list(controls(window.page)):
             window.show_page(page.name)
             busy(window)
             part = next((p for p in window.page.findChildren(QWidget, name) if p.isVisible() and p.isEnabled()), None)
             if part is not None:
-                found[f"{page.name}: {name} ({kind.__name__})"] = use(part), settle(window, 1.0)
+                found[f"{page.name}: {name} ({kind.__name__})"] = use(part), settle(window, 1.0), sign()
     for name, action in window.menus.actions.items():
         if name not in LEFT_OUT and action.isEnabled():
             since = time.thread_time()
             action.trigger()
             first = 1e3 * (time.thread_time() - since) + busy(window)
-            found[f"menu: {name}"] = first, settle(window, 1.0)
+            found[f"menu: {name}"] = first, settle(window, 1.0), sign()
     for name in ("language_en", "theme_system", "text_normal"):
         window.menus.actions[name].trigger()
     return found
@@ -136,8 +146,8 @@ def test_the_window_reacts_to_each_control(tmp_path, monkeypatch):
         "and the longest stretch of work while results of what it started arrive. Every control of every page and",
         "every entry of the menu.",
         "",
-        "| table | controls | median | over 100 ms | longest |",
-        "|---|---|---|---|---|",
+        "| table | controls | median | over 100 ms | of these without a busy sign | longest without a sign | longest |",
+        "|---|---|---|---|---|---|---|",
     ]
     slow: list[tuple[float, str]] = []
     worst = 0.0
@@ -148,13 +158,17 @@ def test_the_window_reacts_to_each_control(tmp_path, monkeypatch):
                 declared(window)
             found = reactions(window)
             window.session.may_leave = lambda then: True
-        each = sorted(max(pair) for pair in found.values())
-        over = sum(ms > TARGET_MS for ms in each)
+        each = sorted(max(one[:2]) for one in found.values())
+        over = [one for one in found.items() if max(one[1][:2]) > TARGET_MS]
+        bare = [max(one[:2]) for one in found.values() if not one[2]]
         title = Path(source).stem.removeprefix("sample:")
-        lines.append(f"| {title} | {len(each)} | {each[len(each) // 2]:.1f} | {over} | {each[-1]:.0f} |")
-        slow += [(max(pair), f"{title}, {name}: {pair[0]:.0f} and {pair[1]:.0f}") for name, pair in found.items()]
-        worst = max(worst, each[-1])
-    lines += ["", f"Longest: {worst:.0f} ms, {verdict(worst, TARGET_MS)}.", ""]
-    lines += [f"* {words}" for _, words in sorted(slow, reverse=True)[:LONGEST]]
+        unsaid = f"{sum(ms > TARGET_MS for ms in bare)} | {max(bare):.0f}"
+        lines.append(
+            f"| {title} | {len(each)} | {each[len(each) // 2]:.1f} | {len(over)} | {unsaid} | {each[-1]:.0f} |"
+        )
+        slow += [(max(a, b), f"{title}, {name}: {a:.0f} and {b:.0f}, “{sign}”") for name, (a, b, sign) in over]
+        worst = max(worst, *bare)
+    lines += ["", f"Longest without a sign: {worst:.0f} ms, {verdict(worst, TARGET_MS)}.", ""]
+    lines += [f"* {words}" for _, words in sorted(slow, reverse=True)]
     write_section("Reactions", lines)
     print("\n".join(lines))  # noqa: T201 - the figures are what a benchmark is run for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 from hands import go_to, show
@@ -130,6 +131,8 @@ def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
     facts = people.findChild(QWidget, "gauge_budget")
     assert facts.findChild(QLabel, "fact_spent").accessibleName() == "spent, 1 release: 1"
     assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved, running: 2"
+    people.session.set_paused((SimpleNamespace(epsilon=Decimal(2)),))
+    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved for a paused run: 2"
     assert people.findChild(QLabel, "budget_figure").text() == "3"
     assert people.findChild(QLabel, "fact_left").text() == "2"
 

@@ -6,11 +6,11 @@ import pytest
 from hands import Hands
 from mishaps import retype
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from workbench.jobs import Job, Run
 from workbench.jobs import start as begin
-from workbench.signals.events import Cancelled
+from workbench.signals.events import Cancelled, Progress
 
 
 def corner(window) -> QPoint:
@@ -183,3 +183,28 @@ def test_a_training_that_is_shown_has_one_cancel_and_both_themes_fit(people, qtb
         assert misfits(people) == []
     people.jobs.cancel_all()
     idle(people)
+
+
+def test_work_that_takes_a_while_says_what_it_is_and_how_long_it_takes(people, qtbot, idle):
+    def counted(emit, cancel):
+        emit(Progress(1, 3, "columns", 90.0))
+        endless(emit, cancel)
+
+    def said() -> dict[str, str]:
+        lines = [line for line in people.findChildren(QWidget, "job_line") if line.isVisible()]
+        parts = [[line.findChild(QLabel, name) for name in ("job_title", "job_time_left")] for line in lines]
+        assert all(title.wordWrap() for title, _ in parts)
+        return {title.text().replace("\u200b", ""): left.accessibleName() for title, left in parts}
+
+    first = "Reading people_of_the_whole_city_2026.csv"
+    people.jobs.start(Job(first, endless), key="a", stoppable=False)
+    qtbot.waitUntil(lambda: first in said())
+    assert said()[first].endswith(" so far")
+    assert cancels(people) == [], "what is read anew by itself is not for a person to stop"
+    people.jobs.start(Job("Reading it anew", counted), key="a", stoppable=False)
+    assert first not in said(), "nobody waits for the former one"
+    qtbot.waitUntil(lambda: said().get("Reading it anew") == "1:29 left")
+    people.jobs.start(Job("Waiting", endless))
+    people.jobs.cancel_all()
+    idle(people)
+    assert said() == {}, "no end of it is shown that nobody asked for"

@@ -23,6 +23,7 @@ from workbench.gui.shell.retranslate import retranslate
 from workbench.gui.style import language
 from workbench.gui.style.language import (
     again,
+    as_sentence,
     localised,
     set_language,
     shown_list,
@@ -246,6 +247,15 @@ def test_what_was_said_is_said_again():
     set_language("en")
     assert again(said) == "Closed Close."
     assert again("Some name of a file") == "Some name of a file"
+
+
+@pytest.mark.usefixtures("_english_again")
+def test_what_was_put_together_of_what_was_said_is_said_again():
+    set_language("ru")
+    help = "six invented patients by age and town; generalised to k = 2, it still reveals a diagnosis"
+    texts = [f"{tr('Data')}: {tr('Risk')}", as_sentence(tr_sentence(help)), f"▸ {tr('Release')} (2)"]
+    set_language("en")
+    assert list(map(again, texts)) == ["Data: Risk", as_sentence(help), "▸ Release (2)"]
 
 
 @pytest.mark.usefixtures("_english_again")

@@ -42,7 +42,7 @@ def gone(window, qtbot) -> None:
 
 def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end, standstill):
     window.open(str(big_table(tmp_path / "big.csv", 10_000)))
-    (handle,) = (h for h in window.jobs.running if h.shown)
+    (handle,) = (h for h in window.jobs.running if h.stoppable)
     end(window)
     assert "Closing: waiting for “Opening big.csv” to stop…" in window.statusBar().currentMessage()
     gone(window, qtbot)
@@ -130,7 +130,7 @@ def test_before_a_release_is_reserved(people, at_release, press, qtbot, answer, 
 
 def test_a_release_that_does_not_stop_is_not_cut_off(releasing, qtbot, end):
     window, target, turn = releasing
-    (handle,) = (h for h in window.jobs.running if h.shown)
+    (handle,) = (h for h in window.jobs.running if h.stoppable)
     end(window)
     assert window.isVisible()
     assert "Releasing people" in window.statusBar().currentMessage()

@@ -241,7 +241,7 @@ def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, finish, idle
     assert main(["fit", "sample:iris", *words, *made]) == 0
     take(iris, qtbot, idle, tmp_path / "components")
     assert text_of(iris, "fact_model") == "PCA"
-    assert text_of(iris, "fact_predicts") == "component 1, component 2"
+    assert text_of(iris, "fact_predicts") == "component 1 and component 2"
     retype(iris, qtbot, "predict_output", tmp_path / "told.csv")
     finish(iris, "predict_run")
     with (tmp_path / "told.csv").open(encoding="utf-8", newline="") as stream:

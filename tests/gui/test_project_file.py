@@ -169,7 +169,7 @@ def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
     town.open(str(project))
     idle(town)
     told = town.findChild(QWidget, "banner").toolTip()
-    assert "no longer has pay, town" in told
+    assert "no longer has pay and town" in told
     assert "has city, which the project does not know" in told
     assert town.session.plan.column("age").upper == 120
 

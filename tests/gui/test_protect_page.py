@@ -153,7 +153,7 @@ def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect
     assert note.accessibleName().startswith("⚠ Mostly noise at this ε: zip.")  # of its many names, over all rows
     for_values(protect)
     idle(protect)
-    assert note.accessibleName().startswith("⚠ Mostly noise at this ε: age, zip, income.")
+    assert note.accessibleName().startswith("⚠ Mostly noise at this ε: age, zip and income.")
     protect.session.set_epsilon(Decimal(40))
     idle(protect)
     assert "noise" not in note.accessibleName()

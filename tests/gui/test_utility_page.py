@@ -506,8 +506,8 @@ FIGURE = CurveFigure(
 def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majority():
     text = in_words(FIGURE, Decimal(1))
     assert "Within 3 points of no privacy: from ε = 10 (private model)." in text
-    assert "Better than always naming the majority: only from ε = 1 (private model), never (sanitised)." in text
-    assert "At your ε = 1: about 0.700 (private model), 0.500 (sanitised)." in text
+    assert "Better than always naming the majority: only from ε = 1 (private model) and never (sanitised)." in text
+    assert "At your ε = 1: about 0.700 (private model) and 0.500 (sanitised)." in text
     assert "outside the tested range" in in_words(FIGURE, Decimal(50))
 
 

@@ -59,7 +59,7 @@ def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
     people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
     told = release_into(tmp_path / "out.csv")
     noise = text(people, "release_noise")
-    assert noise.startswith("⚠ Mostly noise: age, zip, income.")
+    assert noise.startswith("⚠ Mostly noise: age, zip and income.")
     assert "synthetic rows, statistics or a model instead" in noise
     assert "more ε" not in noise
     assert "Mostly noise: age" in told[0]

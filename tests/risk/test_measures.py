@@ -16,12 +16,13 @@ from scipy.stats import nbinom
 
 from workbench.data.read import read_table
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError
+from workbench.params import CancelledError, InputError, ParameterError
 from workbench.risk.distances import SensitiveCounts, equal, hierarchical, ordered, sensitive_counts
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
 from workbench.risk.measures.class_measures import class_risk
 from workbench.risk.measures.hipaa import HIPAA, hints
 from workbench.risk.measures.unique_measures import SPECIAL_UNIQUES
+from workbench.signals.cancel import CancelToken
 
 AGE, TOWN, ILLNESS = "age", "town", "diagnosis"
 SIX = {
@@ -263,3 +264,13 @@ def test_every_measure_has_words_and_keys_of_its_own() -> None:
     for measure in MEASURES:
         assert measure.shows in figures
         assert all(line.title and line.value for line in measure.lines(figures))
+
+
+def test_classes_report_each_column_and_can_be_cancelled_between_two():
+    seen, cancel = [], CancelToken()
+    of = table({"a": list("xy"), "b": list("xy")})
+    Subject(of, options("a b"), cancel=cancel, emit=seen.append).classes  # noqa: B018
+    assert [(event.done, event.total) for event in seen] == [(0, 2), (1, 2)] * 2
+    cancel.cancel()
+    with pytest.raises(CancelledError):
+        Subject(of, options("a b"), cancel=cancel).classes  # noqa: B018

@@ -144,7 +144,7 @@ def settle(window: MainWindow, data: str | None) -> None:
     window.page.make_whole()
     window.jobs.watch_memory()
     window.restore_panel.look_back()
-    window.jobs.start(Job(tr("Loading"), _load_libraries), shown=False)
+    window.jobs.start(Job(tr("Loading"), _load_libraries), stoppable=False)
     if data is not None:
         window.open(data)
 

@@ -6,7 +6,7 @@ How far is the earth mover's distance, by one of three ground distances between 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,7 +64,7 @@ class Classes:
         return alike
 
 
-def classes(columns: Sequence[Codes], rows: int) -> Classes:
+def classes(columns: Iterable[Codes], rows: int) -> Classes:
     """Return the equivalence classes of ``rows`` rows over columns of codes; one class where there is no column."""
     of = np.zeros(rows, dtype=np.int64)
     for column in columns:

@@ -11,7 +11,7 @@ from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full, together
 from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import MODEL as A_MODEL
@@ -41,6 +41,7 @@ class BudgetGauge(Card):
         self.body.add(label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain)
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
+        session.paused_changed.connect(self.refresh)
         self.refresh()
 
     def retranslate(self) -> None:
@@ -106,7 +107,9 @@ class BudgetGauge(Card):
         ]
         if account.reserved:
             tip = in_full(account.reserved)
-            facts.append(Fact("reserved", tr("reserved, running"), at_most(account.reserved), tip=tip))
+            paused = account.reserved <= sum(run.epsilon for run in self._session.paused)
+            words = tr("reserved for a paused run") if paused else tr("reserved, running")
+            facts.append(Fact("reserved", words, at_most(account.reserved), tip=tip))
         if cost is not None and after >= 0:
             facts.append(Fact("left", tr("left after this plan"), at_least(after), tip=in_full(after)))
         elif cost is not None and not account.reserved:
@@ -166,7 +169,7 @@ def released_words(steps: Sequence[ReleasedStep]) -> str:
     if "" in stated:
         return tr("table released")
     kinds = list(dict.fromkeys(stated))
-    return tr("{kinds} released", kinds=", ".join(kinds)) if kinds else ""
+    return tr("{kinds} released", kinds=together(kinds)) if kinds else ""
 
 
 def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0), second: str = "") -> str:

@@ -238,10 +238,10 @@ class Autosave(QObject):
                 self._slot.keep(turn, write_toml(saved | project_raw(kept, _folder()), comment))
 
             job, then = Job(tr("Keeping unsaved work"), work), self._succeeded
-            self._handle = self._jobs.start(job, key=KEY, shown=False, on_result=then, on_failure=self._failed)
+            self._handle = self._jobs.start(job, key=KEY, stoppable=False, on_result=then, on_failure=self._failed)
         else:
             job = Job(tr("Keeping nothing"), lambda emit, cancel: self._slot.clear(turn))
-            self._handle = self._jobs.start(job, key=KEY, shown=False)
+            self._handle = self._jobs.start(job, key=KEY, stoppable=False)
         self._handle.ended.connect(self._ended)
 
     def _ended(self) -> None:
@@ -299,9 +299,9 @@ class RestorePanel(_Offer):
     def look_back(self) -> None:
         """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
         job = Job(tr("Looking for unsaved work"), lambda emit, cancel: claim())
-        self._jobs.start(job, shown=False, on_result=self._offer)
+        self._jobs.start(job, stoppable=False, on_result=self._offer)
         after = Job(tr("Looking after the ledger"), recovered)
-        self._jobs.start(after, shown=False, on_result=self._report_charges)
+        self._jobs.start(after, stoppable=False, on_result=self._report_charges)
 
     def forget(self) -> None:
         """Remove what was offered and not taken, as the window ends well: an offer is made once."""

@@ -328,7 +328,7 @@ class DatabaseDialog(QDialog):
                 self._fields["password"].setFocus()
                 self._fields["password"].selectAll()
 
-        handle = self._jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
+        handle = self._jobs.start(job, key=KEY, stoppable=False, on_result=apply, on_failure=failed)
         self._handle = handle
         handle.ended.connect(lambda: self._busy(False) if self._handle is handle else None)
 

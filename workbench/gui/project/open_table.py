@@ -214,7 +214,7 @@ def count_matched(
 
         return persons_in_both(first, second, *persons)
 
-    return jobs.start(Job(tr("Counting persons"), work), key="join count", shown=False, on_result=show)
+    return jobs.start(Job(tr("Counting persons"), work), key="join count", stoppable=False, on_result=show)
 
 
 # -- opening ----------------------------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def load(
 
 
 def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
-    why_not = {c: tr(_LEFT_OUT) for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
+    why_not = {c: _LEFT_OUT for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
     left = {name: why for name, why in why_not.items() if name not in questions.needed}
     return dataclasses.replace(
         suggested, needed=questions.needed, why_not=left, target=questions.target, asked=questions.asked
@@ -436,4 +436,4 @@ def look_for_changes(jobs: JobCenter, opened: OpenImages, show: Callable[[bool],
     def work(emit: Emit, cancel: CancelToken) -> bool:
         return opened.stamp is not None and stamp_of(opened.source) != opened.stamp
 
-    jobs.start(Job(tr("Looking for changes"), work), key="image changes", shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for changes"), work), key="image changes", stoppable=False, on_result=show)

@@ -21,7 +21,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_file, ask_where_to_save, choose
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import count, together
 from workbench.gui.widgets.stopping import Stop, ask_to_stop_all, is_costly
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError, ParameterError
@@ -122,12 +122,12 @@ def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
     gone, new = [n for n in before if n not in now], [n for n in now if n not in before]
     out = []
     if gone:
-        out.append(tr("The table no longer has {columns}: what the plan said of it is gone.", columns=", ".join(gone)))
+        out.append(tr("The table no longer has {columns}: what the plan said of it is gone.", columns=together(gone)))
     if new:
         out.append(
             tr(
                 "The table has {columns}, which the project does not know: declare it in Data, Columns.",
-                columns=", ".join(new),
+                columns=together(new),
             )
         )
     return out

@@ -44,7 +44,7 @@ def read_account(session: Session, jobs: JobCenter) -> None:
 
     name = session.plan.account
     job = Job(tr("Reading the ledger"), lambda emit, cancel: account_of(opened.table, name))
-    jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
+    jobs.start(job, key=KEY, stoppable=False, on_result=apply, on_failure=failed)
 
 
 def account_of(table: Table, name: str = "") -> AccountView:
@@ -110,7 +110,7 @@ def change_ledger(
 
 def read_releases(jobs: JobCenter, show: Callable[[tuple[ReleasedStep, ...]], None]) -> None:
     """Read every release of every table, the newest first."""
-    jobs.start(Job(tr("Reading the ledger"), all_releases), key="releases", shown=False, on_result=show)
+    jobs.start(Job(tr("Reading the ledger"), all_releases), key="releases", stoppable=False, on_result=show)
 
 
 def read_models(jobs: JobCenter, key: str, show: Callable[[tuple[ReleasedModel, ...]], None]) -> None:
@@ -122,7 +122,7 @@ def read_models(jobs: JobCenter, key: str, show: Callable[[tuple[ReleasedModel, 
         return released_models(cancel)
 
     job = Job(tr("Reading the released models"), work)
-    jobs.start(job, key=f"models {key}", shown=False, on_result=show)
+    jobs.start(job, key=f"models {key}", stoppable=False, on_result=show)
 
 
 def all_releases(emit: Emit, cancel: CancelToken) -> tuple[ReleasedStep, ...]:
@@ -260,4 +260,4 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
             )
             session.notify("info", stated)
 
-    jobs.start(Job(tr("Looking for paused trainings"), work), key="paused", shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for paused trainings"), work), key="paused", stoppable=False, on_result=show)

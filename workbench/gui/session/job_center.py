@@ -33,7 +33,7 @@ class JobHandle(QObject):
     Attributes:
         title: what a person sees.
         kind: the title without the name of the file or table that it is about.
-        shown: whether the panel at the bottom lists it once it takes a while.
+        stoppable: whether a person can stop it in the panel of jobs, which lists every job once it takes a while.
         begun: when it was started, on the monotonic clock.
         latest: the newest progress, or ``None``.
         end: the terminal event once it has come, else ``None``.
@@ -59,13 +59,13 @@ class JobHandle(QObject):
     cancelling = Signal()
     ended = Signal()
 
-    def __init__(self, run: Run[Any], kind: str, key: str, shown: bool, parent: QObject) -> None:
+    def __init__(self, run: Run[Any], kind: str, key: str, stoppable: bool, parent: QObject) -> None:
         super().__init__(parent)
         self.title = run.title
         self.kind = kind
         self.key = key
-        self.shown = shown
-        self.begun = time.monotonic()
+        self.stoppable = stoppable
+        self.begun = self._heard = time.monotonic()
         self.latest: Progress | None = None
         self.end: Finished | Cancelled | Failed | None = None
         self.at_stake = Decimal(0)
@@ -84,6 +84,23 @@ class JobHandle(QObject):
     def stopping(self) -> bool:
         """Whether a stop was asked for and the job has not ended yet."""
         return self.running and self._asked
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self.begun
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds that are left by its newest progress; ``None`` where that did not say it, or they have passed."""
+        stated = self.latest.seconds_left if self.latest is not None else None
+        left = None if stated is None else stated - (time.monotonic() - self._heard)
+        return None if left is None or left < 0 else left
+
+    @property
+    def superseded(self) -> bool:
+        """Whether another job has taken its place, so that nobody waits for it."""
+        return self.signalsBlocked()
 
     @property
     def too_late(self) -> bool:
@@ -126,7 +143,7 @@ class JobHandle(QObject):
                 self.cancelled.emit()
             case _:  # what it says meanwhile has a signal of its own name
                 if isinstance(event, Progress):
-                    self.latest = event
+                    self.latest, self._heard = event, time.monotonic()
                 getattr(self, type(event).__name__.lower()).emit(event)
 
 
@@ -165,7 +182,7 @@ class JobCenter(QObject):
         job: Job[Any],
         *,
         key: str = "",
-        shown: bool = True,
+        stoppable: bool = True,
         on_result: Callable[[Any], object] | None = None,
         on_failure: Callable[[BaseException], None] | None = None,
     ) -> JobHandle:
@@ -174,7 +191,8 @@ class JobCenter(QObject):
         Args:
             job: what to do.
             key: a job with the same non-empty key that is still running is cancelled, and its result is not applied.
-            shown: whether the panel at the bottom lists it.
+            stoppable: whether a person can stop it, and reads that she did. What follows from an edit, or is read
+                anew, is not: the next one takes its place.
             on_result: called with the result.
             on_failure: called with the exception; without it the window reports the failure.
         """
@@ -184,14 +202,14 @@ class JobCenter(QObject):
                     former.key = ""
                     former.blockSignals(True)  # what it still says is out of date
                     former.cancel()
-        handle = JobHandle(start(job), job.title, key, shown, self)
+        handle = JobHandle(start(job), job.title, key, stoppable, self)
         handle.memory.connect(self.memory)
         # The command line says it behind "warning: "; in the window it begins a line.
         handle.notice.connect(lambda n: self.noticed.emit(n.level, capital(tr_sentence(n.text))))
         if on_result is not None:
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._failure_text(event, job.title, on_failure))
-        if shown:
+        if stoppable:
             handle.cancelled.connect(lambda: self._cancel_text(handle))
         self._handles.append(handle)
         self._timer.start(QUICK_MS)

@@ -5,7 +5,6 @@ They are in a part of the window that is free, so that no button moves under the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
@@ -16,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import capital, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Elided, button, label, look, panel, row, stack
-from workbench.gui.widgets.formatting import time_left
+from workbench.gui.widgets.formatting import breakable, time_words
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.signals.events import Cancelled, Failed, Finished, Progress
 
@@ -25,6 +24,9 @@ SHOW_AFTER = 0.3
 
 LINGER_MS = {tr_later("Done"): 1200, tr_later("Cancelled"): 4000, tr_later("Paused"): 4000, tr_later("Failed"): 6000}
 """How long the end of a job stays in sight."""
+
+TICK_MS = 500
+"""How often its time is written anew: what has no pace yet shows the seconds so far."""
 
 STEPS = 1000
 
@@ -43,7 +45,8 @@ class JobLine(QFrame):
         self.setObjectName("job_line")
         self.setAccessibleName(handle.title)
         self.handle = handle
-        self._title = Elided(handle.title, name="job_title")
+        self._title = Elided(name="job_title")
+        self._title.set_whole(breakable(handle.title, narrow=True), handle.title, wrapped=True)
         self._what = Elided("", "muted")
         self._bar = QProgressBar()
         self._bar.setObjectName("job_progress")
@@ -65,6 +68,10 @@ class JobLine(QFrame):
             self._show_progress(handle.latest)
         if handle.stopping:
             self._show_cancelling()
+        self._clock = QTimer(self, interval=TICK_MS)
+        self._clock.timeout.connect(self._show_time)
+        self._clock.start()
+        self._show_time()
 
     def show_end(self) -> str:
         """Say how the job ended, and return the word."""
@@ -72,6 +79,7 @@ class JobLine(QFrame):
         word = {Cancelled: stopped, Failed: "Failed"}.get(type(self.handle.end), "Done")  # not translated
         self._bar.setRange(0, STEPS)
         self._bar.setValue(STEPS if word == "Done" else self._bar.value())
+        self._clock.stop()
         self._left.set_whole("")
         self.cancel_button.setAccessibleName(tr(word))
         self._end_cancel(tr(word))
@@ -80,6 +88,7 @@ class JobLine(QFrame):
 
     def show_cancel(self, shown: bool) -> None:
         """Show Cancel, or not where the page in sight has one for this job."""
+        shown &= self.handle.stoppable
         if not shown:
             self._free_keys()
         self.cancel_button.setVisible(shown)
@@ -98,8 +107,10 @@ class JobLine(QFrame):
             counted = ""
         doing = tr_sentence(progress.label)
         self._what.set_whole(doing or counted, f"{counted} {doing}".strip())
-        left = progress.seconds_left
-        self._left.set_whole(counted if left is None else time_left(left))
+        self._show_time()
+
+    def _show_time(self) -> None:
+        self._left.set_whole(time_words(self.handle.seconds_left, self.handle.elapsed))
 
     def _show_cancelling(self) -> None:
         self._end_cancel(tr("Pausing…") if self.handle.paused else tr("Cancelling…"))
@@ -161,17 +172,21 @@ class JobsPanel(QScrollArea):
             line.show_cancel(not self._has_cancel(handle))
 
     def _started(self, handle: JobHandle) -> None:
-        if handle.shown:
-            self._timer.start()
+        self._timer.start()
+        for former in [h for h in self._lines if h.superseded]:
+            self._remove(self._lines.pop(former))
+        if handle.stoppable:
+            self._remove_ended()  # the person does something else by now
 
     def _list(self) -> None:
         waiting = False
         for handle in self._jobs.running:
-            if not handle.shown or handle in self._lines:
+            if handle.superseded or handle in self._lines:
                 continue
-            if time.monotonic() - handle.begun < SHOW_AFTER:
+            if handle.elapsed < SHOW_AFTER:
                 waiting = True
                 continue
+            self._remove_ended(handle.title)  # the same again takes its place
             line = JobLine(handle, self._keys_to)
             self._lines[handle] = line
             self._layout.addWidget(line)
@@ -187,10 +202,18 @@ class JobsPanel(QScrollArea):
         if line is None:
             return
         word = line.show_end()
+        if word == "Cancelled" and not handle.stoppable:
+            self._remove(line)  # nobody asked for that
+            return
         # A timer of the line's own: it goes with the line, wherever that goes first.
         linger = QTimer(line, singleShot=True, interval=LINGER_MS[word])
         linger.timeout.connect(lambda: self._remove(line))
         linger.start()
+
+    def _remove_ended(self, title: str = "") -> None:
+        for line in set(self.findChildren(JobLine)).difference(self._lines.values()):
+            if title in ("", line.handle.title):
+                self._remove(line)
 
     def _remove(self, line: JobLine) -> None:
         self._layout.removeWidget(line)

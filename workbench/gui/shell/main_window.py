@@ -40,6 +40,7 @@ from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import panel, row, scrolled, stack
 from workbench.gui.widgets.explain import ExplainPanel
+from workbench.gui.widgets.formatting import together
 from workbench.gui.widgets.stopping import Stop, ask_to_stop, ask_to_stop_all
 from workbench.params import WorkbenchError
 from workbench.render.fonts import font, scaled
@@ -475,7 +476,8 @@ class MainWindow(QMainWindow):
         for part in (self.rail, self._stack, self.restore_panel, self.missing_panel, self.menuBar()):
             part.setEnabled(False)
         self.setAcceptDrops(False)
-        names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or tr("the running work")
+        names = together([f"“{handle.title}”" for handle in self.jobs.running if handle.stoppable])
+        names = names or tr("the running work")
         self.messages.notify("info", tr("Closing: waiting for {names} to stop…", names=names))
         self._banner.show_text("info", self.statusBar().currentMessage())
         self.jobs.started.connect(lambda handle: handle.cancel())

@@ -32,9 +32,11 @@ ACTION = Qt.ItemDataRole.UserRole
 
 
 @contextlib.contextmanager
-def waiting() -> Iterator[None]:
-    """Show the pointer that asks for patience: a new look of every page takes up to half a second, and only here."""
+def waiting(window: MainWindow) -> Iterator[None]:
+    """Say what is done while the window cannot react: a new look of every page takes up to half a second."""
     QApplication.setOverrideCursor(Qt.CursorShape.WaitCursor)
+    window.statusBar().showMessage(tr("Drawing every page anew: about a second…"))
+    window.statusBar().repaint()
     try:
         yield
     finally:
@@ -324,7 +326,7 @@ class Menus:
         return self._window.theme.scale
 
     def _scale(self, percent: int) -> None:
-        with waiting():
+        with waiting(self._window):
             self._window.theme.set_scale(percent)
             self._window.session.theme_changed.emit()  # draws charts with letters of that size
         self._window.settings.save(TEXT_SIZE, self._window.theme.scale)
@@ -346,14 +348,15 @@ class Menus:
         self._show_gauges()
 
     def _choose_theme(self, mode: str) -> None:
-        with waiting():
+        with waiting(self._window):
             self._window.theme.set_mode(mode)
+        self._window.statusBar().clearMessage()
         self._window.settings.theme = mode
 
     def _choose_language(self, code: str) -> None:
         """Say everything in another language at once; nothing that is open or runs is touched."""
         self._window.settings.language = code
-        with waiting():
+        with waiting(self._window):
             set_language(best(code))
             retranslate()
             self._name_steps()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -45,14 +45,16 @@ _said: WeakKeyDictionary[QObject, dict[str, tuple[str, Callable[[], str]]]] = We
 """How each text came about that was said again: two sentences may share a translation, such as “Annuler”."""
 
 
-def _again(holder: QObject, what: str, read: Callable[[], str], write: Callable[[str], object]) -> None:
+def _again(
+    holder: QObject, what: str, read: Callable[[], str], write: Callable[[str], object], *, whole: bool = False
+) -> None:
     former = read()
     if not former:
         return
     kept = _said.setdefault(holder, {})
-    shown, say = kept.get(what, ("", sayer(former)))
+    shown, say = kept.get(what, ("", str))
     if shown != former:  # it was set since
-        say = sayer(former)
+        say = sayer(former, whole=whole)
     text = say()
     kept[what] = (text, say)
     if text != former:
@@ -79,15 +81,21 @@ def _texts(widget: QWidget) -> None:
             _again(widget, "text", widget.title, widget.setTitle)
         case QComboBox():
             for at in range(widget.count()):
-                _again(widget, f"item {at}", partial(widget.itemText, at), partial(widget.setItemText, at))
+                _again(widget, f"item {at}", partial(widget.itemText, at), partial(widget.setItemText, at), whole=True)
+                tip = partial(widget.setItemData, at, role=Qt.ItemDataRole.ToolTipRole)
+                _again(widget, f"tip {at}", partial(_tip, widget, at), tip)
         case QTabBar():
             for at in range(widget.count()):
                 _again(widget, f"item {at}", partial(widget.tabText, at), partial(widget.setTabText, at))
         case QListWidget():
             for at in range(widget.count()):
                 item = widget.item(at)
-                _again(widget, f"item {at}", item.text, item.setText)
+                _again(widget, f"item {at}", item.text, item.setText, whole=True)
         case QTableView():
             widget.horizontalHeader().viewport().update()
     if isinstance(widget, QAbstractItemView):
         widget.viewport().update()
+
+
+def _tip(widget: QComboBox, at: int) -> str:
+    return widget.itemData(at, Qt.ItemDataRole.ToolTipRole) or ""

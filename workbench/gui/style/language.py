@@ -118,8 +118,8 @@ def tr(text: str, /, **values: object) -> str:
     found = _now.texts.get(text, text)
     said = found if isinstance(found, str) else text
     if not values:
-        if said != text and _WORD.search(said):  # a sign alone, such as ε, is a heading of its own elsewhere
-            _plain[said] = text
+        if _LETTER.search(said):  # a sign alone, such as ε, is a heading of its own elsewhere
+            _plain[said] = text if said != text else _plain.get(said, text)
         return said
     said = said.format_map(values)
     if said not in values.values():  # a translation may be one of its names alone: said again, it would be without end
@@ -170,9 +170,45 @@ def again(text: str) -> str:
     return sayer(text)()
 
 
-def sayer(text: str) -> Callable[[], str]:
-    """Return what says a text in the present language, whichever that is when it is called."""
-    return _filled.get(text) or functools.partial(tr, _plain.get(text, text))
+def sayer(text: str, *, whole: bool = False) -> Callable[[], str]:
+    """Return what says a text in the present language, whichever that is when it is called.
+
+    Unless it is a ``whole``, as a name to choose is, it may be put together from what was said: ``Room: Page``.
+    """
+    say = _sayer_of(text)
+    if say is None and not whole:
+        parts, says, at = _SEAMS.split(text), [], 0
+        while at < len(parts):
+            ends = range(len(parts), at, -1)
+            found = next(((end, each) for end in ends if (each := _sayer_of("".join(parts[at:end])))), None)
+            at, each = found or (at + 1, functools.partial(str, parts[at]))
+            says.append(each)
+        return lambda: "".join(each() for each in says) if len(says) > 1 else tr(text)
+    return say or functools.partial(tr, text)
+
+
+_SEAMS = re.compile(r"(\n+| +[·×] +|: |; |(?<=[.!?…]) | \(|\)|^\W+ )")
+"""Where the window puts texts together."""
+
+
+def _sayer_of(text: str) -> Callable[[], str] | None:
+    """Return what says again a text that was said, also where it was made a sentence since."""
+    lower = text[:1].lower() + text[1:]
+    ways = (
+        (text, str),
+        (text.removesuffix("."), as_sentence),
+        (lower, capital),
+        (lower.removesuffix("."), as_sentence),
+    )
+    for clause, made in ways:
+        say = _filled.get(clause) or (functools.partial(tr, _plain[clause]) if clause in _plain else None)
+        if say is not None:
+            return functools.partial(_made, made, say)
+    return None
+
+
+def _made(made: Callable[[str], str], say: Callable[[], str]) -> str:
+    return made(say())
 
 
 def _value_again(value: object) -> object:
@@ -190,6 +226,7 @@ def _keep(said: str, make: Callable[[], str]) -> None:
 
 NAME = re.compile(r"\{(\w+)\}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LETTER = re.compile(r"[^\W\d_α-ωΑ-Ωϵ]")
 _WEAK = 12
 """With fewer letters of its own a template says little: a name that holds several words has to be known itself then."""
 _FEW = 3

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import day, language, localised, tr, tr_n, tr_number, tr_sentence
+from workbench.gui.style.language import day, localised, tr, tr_n, tr_number, tr_sentence
 from workbench.params.amounts import DIGITS, limit_beside, rounded_down, rounded_up
 
 if TYPE_CHECKING:  # it loads numpy, which the first paint does not wait for
@@ -20,6 +20,7 @@ STAR = "★"
 NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
+_LONG_WHERE_NARROW = re.compile(r"\S{16,}")
 _JOINTS = re.compile(r"[_./\\-]+(?=\w)")
 _SIGNS = re.compile(r"\b(ε|δ|σ|k|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)|([✓✗✕]) (?=\w)")
 _UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|columns?)\b)")
@@ -31,9 +32,14 @@ def unbroken(text: str) -> str:
     return _UNITS.sub(NO_BREAK, text)
 
 
-def breakable(text: str) -> str:
-    """Return ``text`` with places where a very long word, such as a column's name or a path, may go on below."""
-    return _LONG.sub(lambda found: _JOINTS.sub(f"\\g<0>{MAY_BREAK}", found.group()), text)
+def breakable(text: str, *, narrow: bool = False) -> str:
+    """Return ``text`` with places where a very long word, such as a column's name or a path, may go on below.
+
+    Where it has a ``narrow`` place, a name of usual length is a long one.
+    """
+    return (_LONG_WHERE_NARROW if narrow else _LONG).sub(
+        lambda found: _JOINTS.sub(f"\\g<0>{MAY_BREAK}", found.group()), text
+    )
 
 
 def plain(value: Decimal | float | None) -> str:
@@ -124,12 +130,16 @@ def memory(size: int) -> str:
     return tr("{size} GB", size=tr_number(size / 1e9, ".1f" if size < 1e11 else ".0f"))
 
 
-def time_left(seconds: float) -> str:
-    """Return a duration such as ``0:21 left`` or ``1 h 5 min left``."""
-    whole = round(seconds)
+def time_words(left: float | None, elapsed: float) -> str:
+    """Return how long work takes: ``0:21 left``, ``1 h 5 min left``; while no one knows, ``0:05 so far``."""
+    whole = round(elapsed if left is None else left)
     if whole < 3600:
-        return tr("{time} left", time=f"{whole // 60}:{whole % 60:02d}")
-    return tr("{hours} h {minutes} min left", hours=whole // 3600, minutes=whole % 3600 // 60)
+        time = f"{whole // 60}:{whole % 60:02d}"
+        return tr("{time} so far", time=time) if left is None else tr("{time} left", time=time)
+    times = {"hours": whole // 3600, "minutes": whole % 3600 // 60}
+    return (
+        tr("{hours} h {minutes} min so far", **times) if left is None else tr("{hours} h {minutes} min left", **times)
+    )
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -146,17 +156,6 @@ def moment(time: str) -> str:
     return f"{day(read.date())} {read:%H:%M}"
 
 
-def short_moment(time: str) -> str:
-    """Return day and minute; of another year the whole date."""
-    try:
-        then = datetime.datetime.fromisoformat(time)
-    except ValueError:
-        return time
-    if then.year != datetime.datetime.now(datetime.UTC).year:
-        return day(then)
-    return f"{then.day} {then:%b %H:%M}" if language() == "en" else f"{day(then)[:5]} {then:%H:%M}"
-
-
 def day_of(time: str) -> str:
     """Return the day of a time as files write it; empty for none."""
     return day(datetime.date.fromisoformat(time[:10])) if time else ""
@@ -165,7 +164,7 @@ def day_of(time: str) -> str:
 def listed(names: Sequence[str], most: int = 2) -> str:
     """Return the first ``most`` names, and how many more there are; the name that would be the only other is named."""
     if len(names) <= most + 1:
-        return ", ".join(names)
+        return together(names)
     return tr("{names} and {number} more", names=", ".join(names[:most]), number=len(names) - most)
 
 

@@ -82,7 +82,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         elif field.text() == present:
             field.setText(str(found))
 
-    jobs.start(Job(tr("Looking for a name"), work), key=key, shown=False, on_result=show)
+    jobs.start(Job(tr("Looking for a name"), work), key=key, stoppable=False, on_result=show)
 
 
 def path_in(field: QLineEdit) -> Path:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.style.language import capital, tr
 from workbench.gui.widgets.dialogs import choose
-from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.formatting import at_most, together
 
 
 class Stop(Enum):
@@ -84,7 +84,7 @@ def _keep(handles: Sequence[JobHandle]) -> str:
 
 def _words(handles: Sequence[JobHandle]) -> str:
     lost = _lost(handles)
-    names = ", ".join(h.title for h in handles)
+    names = together([h.title for h in handles])
     running = tr("{names} is running.", names=names)
     if lost:
         running = tr(

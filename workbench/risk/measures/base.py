@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,9 @@ from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP, Clas
 from workbench.risk.hierarchies.hierarchy import Hierarchy
 from workbench.risk.measures.unique_sets import UniqueSets, unique_sets
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals.events import Emit, Progress, ignore
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +108,18 @@ class Subject:
     @cached_property
     def columns(self) -> list[Codes]:
         """The quasi-identifiers as codes."""
-        return [coded(self.table, name)[0] for name in self.options.quasi]
+        return [coded(self.table, name)[0] for name in self._each(self.options.quasi)]
 
     @cached_property
     def classes(self) -> Classes:
         """The equivalence classes over the quasi-identifiers."""
-        return classes(self.columns, self.rows)
+        return classes(self._each(self.columns), self.rows)
+
+    def _each(self, columns: Sequence[T]) -> Iterator[T]:
+        for done, column in enumerate(columns):
+            self.cancel.check()
+            self.emit(Progress(done, len(columns), "columns"))
+            yield column
 
     @cached_property
     def sizes(self) -> tuple[np.ndarray, np.ndarray]:

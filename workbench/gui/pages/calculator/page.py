@@ -480,7 +480,7 @@ class CalculatorPage(PageFrame):
 
     def _start(self, key: str, work: Callable[[Emit, CancelToken], Any], show: Callable[[Any], None]) -> JobHandle:
         job = Job(tr("Calculating"), work)
-        return self.jobs.start(job, key=key, shown=False, on_result=show, on_failure=self._failed)
+        return self.jobs.start(job, key=key, stoppable=False, on_result=show, on_failure=self._failed)
 
     def _show_quick(self, found: QuickFigures) -> None:
         self._busy = False

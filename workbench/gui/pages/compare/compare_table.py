@@ -15,7 +15,7 @@ from workbench.gui.pages.curve_actions import line_words
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import again, capital, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.formatting import at_most, count, entered, plain, short_moment
+from workbench.gui.widgets.formatting import at_most, count, entered, moment, plain, together
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
 from workbench.release.model.released_models import ReleasedModel
@@ -30,8 +30,6 @@ from workbench.studies.results import Row
 
 if TYPE_CHECKING:
     from workbench.studies.membership import Repeated
-
-
 RELEASED = tr_later("released model")
 ACCOUNT = 6
 """Digits of an account's mark in the ledger that are shown."""
@@ -352,7 +350,7 @@ def cells(
     """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
     model, way, dataset = (Cell(text, tip=text, key=text.casefold()) for text in (line.model, line.way, line.dataset))
     figures = _epsilon(line), _figure(line, metric, epsilon), _membership(line, attacked), _repeats(line)
-    time = Cell(short_moment(line.time), tip=line.time, exact=line.time, key=line.time)
+    time = Cell(moment(line.time), tip=line.time, exact=line.time, key=line.time)
     return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
 
 
@@ -393,7 +391,7 @@ def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
         measured = [tr_sentence(found.title) for found in line.study.metrics]
         if title not in measured:
             return NONE._replace(
-                tip=tr("Not measured by {title}, only by {measured}", title=title, measured=", ".join(measured))
+                tip=tr("Not measured by {title}, only by {measured}", title=title, measured=together(measured))
             )
         tested = {"epsilon": at_most(epsilon), "epsilons": _listed(line.study.epsilons)}
         return NONE._replace(tip=tr("Not tested at ε = {epsilon}, only at {epsilons}", **tested))
@@ -492,4 +490,4 @@ def _short(value: float) -> str:
 
 
 def _listed(epsilons: Sequence[float]) -> str:
-    return ", ".join(map(at_most, epsilons))
+    return together([at_most(epsilon) for epsilon in epsilons])

@@ -33,6 +33,7 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.formatting import together
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import CancelToken, Job
 from workbench.params import WorkbenchError
@@ -292,7 +293,7 @@ def members(source: str) -> list[str]:
 
 def doubts_in_words(table: Table) -> str:
     """Return what was guessed and one row could have turned: ``encoding cp1252, decimal mark comma``."""
-    return ", ".join(stated_words(name, value) for name, value in doubted(table).items())
+    return together([stated_words(name, value) for name, value in doubted(table).items()])
 
 
 BY_A_ROW = tr_later(
@@ -421,7 +422,7 @@ class DialectForm(Card):
             self._jobs.start(
                 job,
                 key="members",
-                shown=False,
+                stoppable=False,
                 on_result=lambda found: self._show_parts("member", found, ""),
                 on_failure=lambda failure: None,  # the error itself has been shown
             )
@@ -437,7 +438,7 @@ class DialectForm(Card):
 
         job = Job(tr("Looking at the file"), lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))
         # Where even that fails, the error itself has been shown: there is nothing to add to it.
-        self._jobs.start(job, key="bad-lines", shown=False, on_result=show, on_failure=lambda failure: show([]))
+        self._jobs.start(job, key="bad-lines", stoppable=False, on_result=show, on_failure=lambda failure: show([]))
 
     def options(self) -> ReadOptions | None:
         value = self.form.value()

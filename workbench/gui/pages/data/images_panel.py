@@ -251,7 +251,7 @@ class KeptFeatures(QWidget):
             return cache_state()
 
         job = Job(tr("Looking at kept features"), work)
-        self._jobs.start(job, key="kept features", shown=False, on_result=self._show)
+        self._jobs.start(job, key="kept features", stoppable=False, on_result=self._show)
 
     def _show(self, found: CacheState) -> None:
         from workbench.deep.feature_cache import LIMIT

@@ -21,7 +21,7 @@ from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, hold_most, label, named, panel, row, stack
-from workbench.gui.widgets.formatting import listed
+from workbench.gui.widgets.formatting import listed, together
 from workbench.jobs import CancelToken, Job
 
 EVERY = tr_later("Every public fact is declared.")
@@ -81,7 +81,7 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
     dropped = [c.name for c in plan.columns if c.action == "drop"]
     gone = tr("Not released: {columns}.", columns=listed(dropped)) if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
-    said = tr("⚠ Read off the data, which publishes it: {columns}.", columns=", ".join(taken)) if taken else tr(EVERY)
+    said = tr("⚠ Read off the data, which publishes it: {columns}.", columns=together(taken)) if taken else tr(EVERY)
     return NextStep(f"{said} {gone}".rstrip(), tr("Decide →"))
 
 
@@ -91,7 +91,7 @@ def guessed_in_words(plan: DraftPlan) -> str:
     for guess in plan.guesses():
         groups.setdefault(guess.facts, []).append(guess.of)
     return "; ".join(
-        _of(joined([tr(GUESSED_FACTS.get(fact, fact)) for fact in facts]), joined(_shortened(names)))
+        _of(together([tr(GUESSED_FACTS.get(fact, fact)) for fact in facts]), together(_shortened(names)))
         for facts, names in groups.items()
     )
 
@@ -105,16 +105,9 @@ def _shortened(names: list[str]) -> list[str]:
     return names if more <= 1 else [*names[:NAMED], tr("{n} more", n=tr_number(more, ","))]
 
 
-def joined(words: Sequence[str]) -> str:
-    """Return words with commas between them, and an “and” before the last."""
-    if len(words) < 2:
-        return "".join(words)
-    return tr("{words} and {last}", words=", ".join(words[:-1]), last=words[-1])
-
-
 def taken_words(taken: str) -> str:
     """Return the public facts that were taken from images, which the engine joins, as they are shown."""
-    return joined([tr(TAKEN_FACTS.get(fact, fact)) for fact in taken.split(" and ")])
+    return together([tr(TAKEN_FACTS.get(fact, fact)) for fact in taken.split(" and ")])
 
 
 def _images_note(opened: OpenImages) -> str:
@@ -199,7 +192,7 @@ class RecentList(QWidget):
         paths = list(self._lines)
         if paths:
             job = Job(tr("Looking for recent files"), lambda emit, cancel: reasons(paths, cancel))
-            self._jobs.start(job, key="recent", shown=False, on_result=self._say)
+            self._jobs.start(job, key="recent", stoppable=False, on_result=self._say)
 
     def _say(self, reasons: dict[str, str]) -> None:
         for path in reasons.keys() & self._lines.keys():

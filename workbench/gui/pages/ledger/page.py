@@ -37,7 +37,7 @@ from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Point, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, short_moment
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment, together
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
 from workbench.gui.widgets.way_bar import ROWS as NOISY
@@ -177,7 +177,7 @@ ABOUT = tr_later(
 
 
 def _when(time: str) -> Cell:
-    return Cell(short_moment(time), tip=time, exact=time, key=time)
+    return Cell(moment(time), tip=time, exact=time, key=time)
 
 
 class CapsAndFigures(Card):
@@ -349,7 +349,7 @@ class LedgerPage(PageFrame):
         self._account.refresh()
         if self.isVisible():
             job = Job(tr("Reading the ledger"), ledger_view)
-            self.jobs.start(job, key="ledger", shown=False, on_result=self._show, on_failure=self._not_read)
+            self.jobs.start(job, key="ledger", stoppable=False, on_result=self._show, on_failure=self._not_read)
 
     def retranslate(self) -> None:
         self._say_checked("")
@@ -422,7 +422,9 @@ class LedgerPage(PageFrame):
         known = {a.dataset: view.called.get(a.dataset, "") for a in view.accounts}
         if opened is not None and present:
             known[present] = self.session.account.name or opened.title
-        released = {dataset: tr("released as {files}", files=", ".join(files)) for dataset, files in outputs.items()}
+        released = {
+            dataset: tr("released as {files}", files=together(list(files))) for dataset, files in outputs.items()
+        }
         return {each: (known.get(each, ""), released.get(each, "")) for each in {*known, *released}}
 
     # -- what it does ---------------------------------------------------------------------------------------------

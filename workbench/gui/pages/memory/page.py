@@ -119,7 +119,7 @@ class ChoicesCard(Card):
         for at, network in enumerate(networks.NETWORKS):
             title = tr_sentence(network.title)
             box = named(
-                QCheckBox(tr_sentence(network.short or network.title).removesuffix(", DP-SGD")),  # all of them are
+                QCheckBox(_brief(network)),
                 f"memory_network_{network.name}",
                 title,
                 tr("{title}. {about}", title=title, about=tr_sentence(network.about)),
@@ -134,6 +134,10 @@ class ChoicesCard(Card):
         self._show_beginnings()
         self._given = ""
         self.body.add(label(tr("NETWORKS TO COMPARE"), "caption"), (explained(self.form, boxes, rule()), 1))
+
+    def retranslate(self) -> None:
+        for network in networks.NETWORKS:
+            self._boxes[network.name].setText(_brief(network))
 
     def networks(self) -> tuple[Network, ...]:
         return tuple(network for network in networks.NETWORKS if self._boxes[network.name].isChecked())
@@ -167,6 +171,10 @@ class ChoicesCard(Card):
 
     def lock(self, *, locked: bool) -> None:
         enable_if(not locked, self._networks, self.form)
+
+
+def _brief(network: Network) -> str:
+    return tr_sentence(network.short or network.title).removesuffix(", DP-SGD")  # all of them are
 
 
 REMARKS_HEIGHT = 72
@@ -430,7 +438,7 @@ class MemoryPage(RunPage):
             self.choices.show_shape(f"{shape.channels},{shape.height},{shape.width}", len(images.table.classes))
         elif self.session.opened is not None and target is not None and not draft.problems():
             job = Job(tr("Memory study"), partial(shape_of, draft.plan(), target))
-            self.jobs.start(job, key="memory_shape", shown=False, on_result=self._show_shape)
+            self.jobs.start(job, key="memory_shape", stoppable=False, on_result=self._show_shape)
 
     def _show_shape(self, found: tuple[str, int] | None) -> None:
         if found is not None:

@@ -18,7 +18,7 @@ from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_pictures, ask_where_to_save
-from workbench.gui.widgets.formatting import count, listed
+from workbench.gui.widgets.formatting import count, listed, together
 from workbench.gui.widgets.output_name import release_folder, remember_folder
 from workbench.gui.widgets.table_model import Cell, Column, TableModel
 from workbench.gui.widgets.table_view import TableView
@@ -383,7 +383,7 @@ def confused_words(found: ImagePredictions) -> str:
     ]
     if not stated:
         return tr("No image is taken for another class.")
-    return tr("Taken for another most often: {pairs}.", pairs=", ".join(stated))
+    return tr("Taken for another most often: {pairs}.", pairs=together(stated))
 
 
 HEIGHT = 470

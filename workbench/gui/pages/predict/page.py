@@ -376,7 +376,7 @@ class PredictPage(PageFrame):
 
     def _look_into(self, folder: Path, weights: Path | None = None) -> None:
         job = Job(tr("Opening a model"), partial(open_released, folder, weights))
-        self.jobs.start(job, key="predict-open", shown=False, on_result=self._opened, on_failure=self._refused)
+        self.jobs.start(job, key="predict-open", stoppable=False, on_result=self._opened, on_failure=self._refused)
 
     def _opened(self, model: OpenModel) -> None:
         if str(model.folder) == self._folder.text().strip():

@@ -241,7 +241,7 @@ class TrainCard(Card):
         self._say(tr(NO_RELEASE))
         if text:
             job, show = Job(tr("Looking at a release"), partial(learnable, Path(text))), self._show_found
-            self._jobs.start(job, key="predict-look", shown=False, on_result=show, on_failure=self._refused)
+            self._jobs.start(job, key="predict-look", stoppable=False, on_result=show, on_failure=self._refused)
 
     def _show_found(self, found: Learnable) -> None:
         if str(found.release) != self._release.text().strip():

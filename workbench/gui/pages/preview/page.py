@@ -19,7 +19,6 @@ from workbench.gui.pages.preview.tasks import (
     draw_rows,
     look,
     recovered,
-    takes_long,
 )
 from workbench.gui.pages.run_page import first_problem
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -350,10 +349,15 @@ class PreviewPage(PageFrame):
 
     def _failed(self, error: BaseException) -> None:
         """Show no figure of a former draw beside the reason why there is no present one."""
+        self._draw_nothing()
+        self.session.report(error)
+
+    def _draw_nothing(self) -> None:
+        """Say that there is no draw, also where the person has cancelled a part of it."""
+        self._outdate()
         self._clear()
         self._waiting.setText(tr("Nothing was drawn. Another draw tries it again."))
         self._say_note()
-        self.session.report(error)
 
     def refresh(self) -> None:
         """Show whether there is something to draw, and draw it while the page is in sight."""
@@ -414,7 +418,7 @@ class PreviewPage(PageFrame):
         return show_if_present
 
     def _ask(self) -> None:
-        due, number, opened = self._stale.intersection(self._seen), self.draw, self.session.open_table
+        due, number = self._stale.intersection(self._seen), self.draw
         self._stale -= due
         handles = []
         if SPREAD in due:
@@ -424,8 +428,7 @@ class PreviewPage(PageFrame):
         if PAIRS in due:
             self._say(PAIRS, tr("comparing…"))
             pairs = self._look(lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
-            long = takes_long(opened.table, self.session.plan.plan())
-            handles.append(self._start("pairs", Job(tr("Comparing correlations"), pairs), self._show_pairs, shown=long))
+            handles.append(self._start("pairs", Job(tr("Comparing correlations"), pairs), self._show_pairs))
         for handle in handles if not self._made_up else ():
             figures_first.follow_note(self.session, self.jobs, handle)
 
@@ -433,9 +436,12 @@ class PreviewPage(PageFrame):
         """Return the work that looks at a draw of the plan as it is."""
         return look(self.session.open_table.table, self.session.plan.plan(), draw, made_up=self._made_up)
 
-    def _start(self, what: str, job: Job[Any], show: Callable[[Any], None], *, shown: bool = False) -> JobHandle:
-        results = {"on_result": self._present(show), "on_failure": self._present(self._failed)}
-        return self.jobs.start(job, key=f"preview-{what}", shown=shown, **results)
+    def _start(self, what: str, job: Job[Any], show: Callable[[Any], None]) -> JobHandle:
+        shown, failed = self._present(show), self._present(self._failed)
+        handle = self.jobs.start(job, key=f"preview-{what}", on_result=shown, on_failure=failed)
+        stopped = self._present(lambda _: self._draw_nothing())
+        handle.cancelled.connect(lambda: stopped(None))
+        return handle
 
     @property
     def _free(self) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from workbench.gui.style.language import day, tr, tr_later
 from workbench.gui.widgets.distribution import Recovered
-from workbench.gui.widgets.formatting import plain, rounded
+from workbench.gui.widgets.formatting import plain, rounded, together
 from workbench.jobs import CancelToken, Emit
 from workbench.params import InputError
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, bar_width, spread_of
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from workbench.sanitize.estimates import Interval
     from workbench.sanitize.plan import Column, Plan
     from workbench.studies.association import Variable
-
-LONG_COLUMNS = 20
-"""Columns beyond which comparing them takes seconds, so that it is listed among the jobs and can be cancelled."""
 
 Drawn = TypeVar("Drawn")
 
@@ -72,13 +69,6 @@ def look(
         return draw(table, plan, emit, cancel)
 
     return work
-
-
-def takes_long(table: Table, plan: Plan) -> bool:
-    """Return whether it takes a while to compare all columns."""
-    from workbench.sanitize.realisation import SPACED_ROWS
-
-    return len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
 
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
@@ -203,7 +193,7 @@ def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
     most = sorted(shown, key=lambda label: -before[label])[:2]
     parts = [(label, _percent(found[label].consistent), _percent(before[label] / rows)) for label in most]
     said = [tr("{value} {share} (original {before})", value=v, share=now, before=then) for v, now, then in parts]
-    figures = {"widest": _percent(widest), "stated": ", ".join(said)}
+    figures = {"widest": _percent(widest), "stated": together(said)}
     words = tr("Recovered from this draw, to about ± {widest}: {stated}.", **figures)
     return Recovered(column.name, words, shares=shares)
 

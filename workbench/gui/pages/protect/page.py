@@ -27,7 +27,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import plan_entry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
-from workbench.gui.widgets.formatting import at_most, count, entered
+from workbench.gui.widgets.formatting import at_most, count, entered, together
 from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, scrolled_words
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
@@ -381,7 +381,7 @@ class ProtectPage(PageFrame):
                 return outlooks(wanted, cancel, rows)
 
             job = Job(tr("Forecasting the errors"), work)
-            self.jobs.start(job, key="forecast", shown=False, on_result=self._take_outlooks)
+            self.jobs.start(job, key="forecast", stoppable=False, on_result=self._take_outlooks)
 
     def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         self.shares.take_outlooks(outlooks)
@@ -411,12 +411,12 @@ class ProtectPage(PageFrame):
         elif problem:
             note = f"✕ {problem}"
         elif kept:
-            note = tr("⚠ Published as it is, covered by no ε: {kept}.", kept=", ".join(kept))
+            note = tr("⚠ Published as it is, covered by no ε: {kept}.", kept=together(kept))
         elif stated := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):
             note = stated
         elif taken:
             note = tr(
-                "⚠ Bounds or values were read off the data, which publishes them: {taken}.", taken=", ".join(taken)
+                "⚠ Bounds or values were read off the data, which publishes them: {taken}.", taken=together(taken)
             )
         else:
             note = tr("Nothing on this page has read the rows: the errors follow from the mechanisms alone.")

@@ -35,7 +35,7 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.fast_table import PrivateRows
-from workbench.gui.widgets.formatting import count, entered, listed
+from workbench.gui.widgets.formatting import count, entered, listed, together
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
@@ -270,7 +270,7 @@ class QuestionsPage(PageFrame):
             "{names} is not ticked, so no release answers that.",
             "{names} are not ticked, so no release answers that.",
             len(gone),
-            names=", ".join(gone),
+            names=together(sorted(gone)),
         )
         self._say(unanswered if gone else "")
 

@@ -50,7 +50,7 @@ from workbench.gui.widgets.basic import (
 )
 from workbench.gui.widgets.chart import Chart
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.formatting import at_most, count, percent, plain
+from workbench.gui.widgets.formatting import at_most, count, percent, plain, together
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import Job
 from workbench.params import ParameterError
@@ -129,7 +129,7 @@ def _words(found: Shown) -> str:
             count(found.false, "false discovery", "false discoveries"),
         ]
     low, high = (percent(end, 2) for end in found.unexplained)
-    said = {"counts": ", ".join(parts), "low": low, "high": high}
+    said = {"counts": together(parts), "low": low, "high": high}
     if not found.more:
         return tr("{counts} (Bonferroni, α = 0.05); {low} to {high} of the reports are of no candidate.", **said)
     return tr_n(

@@ -255,7 +255,7 @@ class SettingsPage(ReleasePage):
             return pane.forecast(draft.plan(), opened.rows_under(draft), chosen, cancel)
 
         job = Job(tr("Forecasting the release"), work)
-        self.jobs.start(job, key="release_forecast", shown=False, on_result=apply, on_failure=failed)
+        self.jobs.start(job, key="release_forecast", stoppable=False, on_result=apply, on_failure=failed)
         self.refresh()
 
     def refresh(self) -> None:

@@ -55,6 +55,7 @@ from workbench.params import Parameters, declared_by, text
 from workbench.release.ledger.study_note import BEFORE
 from workbench.risk.distances import HIERARCHICAL
 from workbench.risk.measures import RiskOptions
+from workbench.signals.events import Cancelled
 
 KNOWN_AT, FIGURE, LONGEST = 1, 72, ("99.9 %",)
 
@@ -551,6 +552,10 @@ class RiskPage(PageFrame):
     def _invitation(self) -> str:
         names = self.known.names(QUASI) if self.session.opened is not None else ()
         return tr("Who could be found by {names}?", names=listed(names, 4)) if names else tr(EMPTY)
+
+    def job_ended(self, handle: JobHandle) -> None:
+        if isinstance(handle.end, Cancelled) and self._found is None:
+            self._asked = None  # the same can be asked for again
 
     @property
     def job(self) -> JobHandle | None:

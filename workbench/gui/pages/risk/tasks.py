@@ -12,6 +12,7 @@ from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.figures_first import follow_note
 from workbench.jobs import CancelToken, Emit, Job
+from workbench.signals.events import Progress
 
 if TYPE_CHECKING:
     from workbench.risk.hierarchies import Builder, Hierarchy
@@ -61,7 +62,7 @@ def look(jobs: JobCenter, opened: OpenTable, show: Callable[[bool], None]) -> Jo
 
         return is_release(opened.table)
 
-    return jobs.start(Job(tr("Looking for a certificate"), work), key=f"{KEY}-look", shown=False, on_result=show)
+    return jobs.start(Job(tr("Looking for a certificate"), work), key=f"{KEY}-look", stoppable=False, on_result=show)
 
 
 def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> JobHandle:
@@ -75,7 +76,7 @@ def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> Job
         from workbench.risk.measures import Subject
 
         people = None if asked.population is None else read_table(asked.population, cancel=cancel)
-        subject = Subject(opened.table, asked.options, people, _levels(opened, asked), cancel)
+        subject = Subject(opened.table, asked.options, people, _levels(opened, asked), cancel, emit)
         released = is_release(opened.table)
         if not released:
             note_study(opened.table, "risk", emit=emit)
@@ -112,11 +113,13 @@ def _measured(asked: Asked, subject: Subject, *, slow: bool, released: bool) -> 
 
     figures: dict[str, Any] = {}
     lines: list[tuple[str, Line]] = []
-    for measure in measures_of(subject):
-        if slow or not measure.slow:
-            subject.cancel.check()
-            figures |= measure.of(subject)
-            lines += [(measure.title, line) for line in measure.lines(figures) if not line.detail]
+    asks = [measure for measure in measures_of(subject) if slow or not measure.slow]
+    for done, measure in enumerate(asks):
+        subject.cancel.check()
+        if not slow:  # the search counts sets
+            subject.emit(Progress(done, len(asks), tr("Measuring…")))
+        figures |= measure.of(subject)
+        lines += [(measure.title, line) for line in measure.lines(figures) if not line.detail]
     rows = _unique_rows(subject) if slow else ()
     return Found(asked, subject, figures, tuple(lines), rows, released, whole=slow)
 

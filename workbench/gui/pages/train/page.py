@@ -198,7 +198,7 @@ class TrainPage(RunPage):
             self.jobs.start(
                 Job(tr("Preflight"), work),
                 key=actions.PREFLIGHT,
-                shown=False,
+                stoppable=False,
                 on_result=lambda found: self._show_forecast(what, found),
                 on_failure=lambda error: self._refuse(what, error),
             )

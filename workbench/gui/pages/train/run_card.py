@@ -36,7 +36,7 @@ from workbench.gui.widgets.basic import (
 )
 from workbench.gui.widgets.chart import SHARES, Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import BarLine, Scale
-from workbench.gui.widgets.formatting import at_least, at_most, memory, plain, time_left
+from workbench.gui.widgets.formatting import at_least, at_most, memory, plain, time_words
 from workbench.render.fonts import scaled
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
@@ -513,7 +513,7 @@ class RunCard(Card):
             self._pace = tr_number(speed, ",.0f") if speed >= 1000 else plain(speed)
             parts.append(tr("{speed} steps a second", speed=self._pace))
         if progress.seconds_left is not None:
-            parts.append(time_left(progress.seconds_left))
+            parts.append(time_words(progress.seconds_left, 0.0))
         self._speed.setText(" · ".join(parts))
 
     def _take_budget(self, budget: Budget) -> None:

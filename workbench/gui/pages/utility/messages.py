@@ -12,7 +12,7 @@ from PySide6.QtGui import QKeySequence
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import capital, localised, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.formatting import at_most, together
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.learners.tasks import CLASSIFICATION
@@ -96,13 +96,13 @@ def _best_at(figure: CurveFigure, epsilon: Decimal, metric: Metric) -> str:
     if not values:
         return at_epsilon(figure, epsilon)
     values.sort(reverse=metric.higher)
-    stated = ", ".join(f"{tr_number(value, '.3f')} ({name})" for value, name in values[:MOST_NAMED])
+    stated = together([f"{tr_number(value, '.3f')} ({name})" for value, name in values[:MOST_NAMED]])
     level = _level(figure, "majority")
     beaten = [name for value, name in values if level is not None and not metric.better(value, level)]
     best = tr("Best at your ε = {epsilon}: {lines}.", epsilon=at_most(epsilon), lines=stated)
     if not beaten:
         return best
-    useless = tr("No better than {beats}: {lines}.", beats=tr_sentence(metric.beats), lines=", ".join(beaten))
+    useless = tr("No better than {beats}: {lines}.", beats=tr_sentence(metric.beats), lines=together(beaten))
     return f"{best} {useless}"
 
 
@@ -154,7 +154,7 @@ def _best(figure: CurveFigure, metric: Metric) -> str:
                 name=series.name,
             )
         )
-    return tr("Best: {lines}.", lines=", ".join(stated))
+    return tr("Best: {lines}.", lines=together(stated))
 
 
 def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
@@ -165,7 +165,7 @@ def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
     values = [(s.name, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
     if not values:
         return ""
-    stated = ", ".join(f"{tr_number(value, '.3f')} ({name})" for name, value in values)
+    stated = together([f"{tr_number(value, '.3f')} ({name})" for name, value in values])
     return tr("At your ε = {epsilon}: about {lines}.", epsilon=at_most(epsilon), lines=stated)
 
 
@@ -205,7 +205,7 @@ def _constant(figure: CurveFigure, metric: Metric) -> str:
         elif start > series.x[0]:
             stated.append(tr("only from ε = {epsilon} ({name})", epsilon=at_most(start), name=series.name))
     return (
-        tr("Better than {beats}: {lines}.", beats=tr_sentence(metric.beats), lines=", ".join(stated)) if stated else ""
+        tr("Better than {beats}: {lines}.", beats=tr_sentence(metric.beats), lines=together(stated)) if stated else ""
     )
 
 

@@ -138,7 +138,7 @@ class Marks(QObject):
             self._next()
 
         job = Job(tr("Comparing the ways to release"), work)
-        self._running = self._jobs.start(job, key=FORESEE, shown=False, on_result=apply, on_failure=failed)
+        self._running = self._jobs.start(job, key=FORESEE, stoppable=False, on_result=apply, on_failure=failed)
 
 
 def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -> Ways | None:
@@ -198,7 +198,7 @@ def _of_plan(
             done(found)
 
     job = Job(title, lambda emit, cancel: work(plan, rows, cancel))
-    return jobs.start(job, key=key, shown=False, on_result=apply)
+    return jobs.start(job, key=key, stoppable=False, on_result=apply)
 
 
 def solve_wishes(
