@@ -132,3 +132,7 @@ def test_no_card_is_painted_squeezed_while_the_next_ones_are_added(window, press
     qtbot.wait(50)
     assert len(lacked) > 1
     assert set(lacked) == {0}
+    window.show_page("help")  # what is out of sight has its cards laid out by the size of text it is shown at
+    window.theme.set_scale(150)
+    window.show_page("explain")
+    qtbot.waitUntil(lambda: all(card.height() >= card.heightForWidth(card.width()) for card in window.page._order))

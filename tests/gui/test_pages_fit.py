@@ -132,6 +132,14 @@ def no_heading_is_cut(window) -> None:
     assert found == []
 
 
+def five_lines_are_whole(window) -> None:
+    """Each table in sight has room for five lines, or for all that it has."""
+    for table in filter(TableView.isVisible, window.page.findChildren(TableView)):
+        bar = table.horizontalScrollBar()
+        room = table.viewport().height() + bar.isVisible() * bar.height()
+        assert room >= sum(map(table.rowHeight, table.in_sight()[:5])), table.objectName()
+
+
 def test_no_page_is_scrolled_sideways_nor_widens_the_window_at_the_largest_text(people, finish, qtbot) -> None:
     add(people, study("logistic-regression", epsilons=(0.5, 1.0)), "people")  # Curves has four buttons then
     people.theme.set_scale(200)
@@ -141,6 +149,7 @@ def test_no_page_is_scrolled_sideways_nor_widens_the_window_at_the_largest_text(
         body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
         qtbot.waitUntil(lambda body=body: body.maximum() == 0)
         qtbot.waitUntil(lambda: no_heading_is_cut(people), timeout=2000)
+        qtbot.waitUntil(lambda: five_lines_are_whole(people), timeout=2000)
         assert people.width() == 1280, page.name
     for way in ("rows", "synthetic", "statistics"):  # nor are settings, whose area has no bar to do it with
         finish(people, f"tab_{way}")

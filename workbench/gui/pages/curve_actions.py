@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 
 from workbench.gui.gauges.budget import offered_words
@@ -165,13 +165,24 @@ class PointPanel(Card):
         self.setAccessibleName(f"{facts.name}, {self._figure.text()}. {facts.warning} {self._offered.text()}".strip())
         self._plot.covered = True
         self.show()
+        self._at = at
+        self._place()
+        next(part for part in (self._take, self._train, self._run) if not part.isHidden()).setFocus()
+
+    def event(self, event: QEvent) -> bool:
+        """Take the room that larger text needs."""
+        if event.type() == QEvent.Type.LayoutRequest and self.isVisible():
+            self._place()
+        return super().event(event)
+
+    def _place(self) -> None:
         self.adjustSize()
+        at = self._at
         room = self._plot.rect()
         x = at.x() + 16 if at.x() + 24 + self.width() < room.width() else at.x() - 16 - self.width()
         y = min(max(at.y() - self.height() / 2, 4), room.height() - self.height() - 4)
         self.move(round(max(x, 4)), round(max(y, 4)))
         self.raise_()
-        next(part for part in (self._take, self._train, self._run) if not part.isHidden()).setFocus()
 
     def close_it(self) -> bool:
         """Close the panel and give the keys back to the curve; return whether it was open."""

@@ -17,6 +17,7 @@ from workbench.gui.style.language import capital, tr, tr_later, tr_number, tr_se
 from workbench.gui.widgets.basic import Elided, button, label, look, panel, row, stack
 from workbench.gui.widgets.formatting import breakable, time_words
 from workbench.gui.widgets.stopping import ask_to_stop
+from workbench.render.fonts import scaled
 from workbench.signals.events import Cancelled, Failed, Finished, Progress
 
 SHOW_AFTER = 0.3
@@ -164,7 +165,7 @@ class JobsPanel(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         needed = self._inner.minimumSizeHint()
-        return QSize(needed.width(), min(needed.height(), ONE_JOB))
+        return QSize(needed.width(), min(needed.height(), scaled(ONE_JOB)))
 
     def show_cancels(self) -> None:
         """Show Cancel beside the jobs that the page in sight does not stop by a button of its own."""

@@ -47,6 +47,15 @@ def base_font() -> QFont:
     return font(BASE)
 
 
+HELD: dict[str, Callable[[QWidget, int], None]] = {
+    "held": QWidget.setFixedWidth,
+    "held_most": QWidget.setMaximumWidth,
+    "held_height": QWidget.setFixedHeight,
+    "held_least": QWidget.setMinimumHeight,
+}
+"""What follows the size of text, by the property of a part that says its pixels at 100 %."""
+
+
 class ThemeSwitch(QObject):
     """Keeps the window in the colours that the person or the system wants.
 
@@ -77,12 +86,9 @@ class ThemeSwitch(QObject):
         assert isinstance(app, QApplication)
         app.setFont(base_font())
         for part in self._window.findChildren(QWidget):
-            held = part.property("held")
-            if held:
-                part.setFixedWidth(scaled(held))
-            most = part.property("held_most")
-            if most:
-                part.setMaximumWidth(scaled(most))
+            for name, hold in HELD.items():
+                if held := part.property(name):
+                    hold(part, scaled(held))
         self._apply()
 
     def _follow(self) -> None:

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import PAD
+from workbench.gui.style.theme import HELD
 from workbench.gui.widgets.formatting import breakable, unbroken
 from workbench.render.fonts import scaled
 
@@ -153,16 +154,25 @@ def enable_if(enabled: bool, *parts: QWidget) -> None:
         part.setEnabled(enabled)
 
 
-def hold(part: QWidget, pixels: int) -> None:
-    """Give ``part`` a width that follows the size of text alone (:meth:`ThemeSwitch.set_scale`)."""
-    part.setProperty("held", pixels)
-    part.setFixedWidth(scaled(pixels))
+def hold(part: QWidget, pixels: int, what: str = "held") -> None:
+    """Give ``part`` a width that follows the size of text alone, or another of :data:`HELD`."""
+    part.setProperty(what, pixels)
+    HELD[what](part, scaled(pixels))
 
 
 def hold_most(part: QWidget, pixels: int) -> None:
     """Let ``part`` be at most so wide, as the size of text asks for."""
-    part.setProperty("held_most", pixels)
-    part.setMaximumWidth(scaled(pixels))
+    hold(part, pixels, "held_most")
+
+
+def hold_height(part: QWidget, pixels: int) -> None:
+    """Give ``part`` a height that follows the size of text alone."""
+    hold(part, pixels, "held_height")
+
+
+def hold_least(part: QWidget, pixels: int) -> None:
+    """Let ``part`` be no lower than that, as the size of text asks for."""
+    hold(part, pixels, "held_least")
 
 
 class Segment(QPushButton):
@@ -404,6 +414,19 @@ def empty(layout: QLayout) -> None:
             part.hide()
             part.setObjectName("")  # another may have its name from now on
             part.deleteLater()
+
+
+def take_out(layout: QLayout) -> None:
+    """Take every part out of a layout, to be placed anew.
+
+    What ``takeAt`` gives stays the part's place for Qt: the new one would never hear that the part needs more room.
+    """
+    while (item := layout.itemAt(0)) is not None:
+        part = item.widget()
+        if part is None:
+            layout.takeAt(0)
+        else:
+            layout.removeWidget(part)
 
 
 class Card(QFrame):

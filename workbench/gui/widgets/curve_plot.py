@@ -12,10 +12,10 @@ from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseE
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.style.language import tr, tr_number
-from workbench.gui.widgets.basic import label, look, named
+from workbench.gui.widgets.basic import hold_least, label, look, named
 from workbench.gui.widgets.formatting import at_most
 from workbench.render.curve import CurveView
-from workbench.render.fonts import font, scaled
+from workbench.render.fonts import font
 from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
 
@@ -174,7 +174,7 @@ class CurvePlot(QWidget):
             self._view.epsilon = epsilon
             self._view.show_figure(figure, theme)
         self._view.setAccessibleName(figure.title)
-        self.setMinimumHeight(scaled(LEAST_HEIGHT))
+        hold_least(self, LEAST_HEIGHT)
         self._callout.setStyleSheet(
             f"background: {theme.surface}; color: {theme.text}; border: 1px solid {theme.line};"
             "border-radius: 6px; padding: 6px 10px;"

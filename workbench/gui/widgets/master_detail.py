@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSplitter, QWidget
 
 from workbench.gui.session.settings import Settings
-from workbench.gui.widgets.basic import Card, scrolled, stack
-from workbench.render.fonts import scaled
+from workbench.gui.widgets.basic import Card, hold_least, scrolled, stack
 
 WIDE = 1280
 """Pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow."""
@@ -27,6 +26,9 @@ GAP = 12
 WORDS = "card_words"
 LEAST_WORDS = 40
 """Points of the words in a card that a person has made low."""
+
+
+RELAID = QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Show
 
 
 class Standing(Card):
@@ -63,25 +65,6 @@ class DetailCard(Standing):
         self._halves.addStretch(0)
         self.arrange(beside=False)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep the height of all lines of fields at this width: the page is scrolled, and no field is squeezed."""
-        super().resizeEvent(event)
-        self._keep_height()
-
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
-        QTimer.singleShot(0, self, self._keep_height)
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            QTimer.singleShot(0, self, self._keep_height)
-
-    def _keep_height(self) -> None:
-        for words in self.findChildren(QScrollArea, WORDS):
-            words.setMinimumHeight(scaled(LEAST_WORDS))
-        self.setMinimumHeight(max(self.body.minimumHeightForWidth(self.width()), 0))
-
     def arrange(self, *, beside: bool) -> None:
         assert self._picture is not None
         directions = QBoxLayout.Direction
@@ -101,7 +84,7 @@ class DetailCard(Standing):
 def scrolled_words(*parts: QWidget) -> QScrollArea:
     """Return texts below each other that are scrolled where the card is low: no field beside them is ever squeezed."""
     area = scrolled(stack(*parts, None, spacing=4), WORDS)
-    area.setMinimumHeight(scaled(LEAST_WORDS))
+    hold_least(area, LEAST_WORDS)
     return area
 
 
@@ -128,11 +111,18 @@ class MasterDetail(QWidget):
         self._split.setObjectName(f"{detail.objectName()}_border")
         self._split.setHandleWidth(GAP)
         self._split.setChildrenCollapsible(False)
-        self._split.addWidget(master)
-        self._split.addWidget(detail)
+        for part in (master, detail):
+            self._split.addWidget(part)
+            part.installEventFilter(self)
         self._split.splitterMoved.connect(self._remember)
         self.setLayout(stack(self._split))
         self._place()
+
+    def eventFilter(self, part: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Keep either as high as all its lines need at its width, for which Qt does not ask: the page is scrolled."""
+        if event.type() in RELAID and isinstance(part, QWidget) and (inside := part.layout()) is not None:
+            part.setMinimumHeight(max(inside.minimumHeightForWidth(part.width()), 0))
+        return False
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for what the two need one below the other, so that a wide window can be made narrow again."""

@@ -14,7 +14,20 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLabel, QLineEdit, QSlider, QWidget
 
 from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, panel, row, rule, say, scrolled, stack
+from workbench.gui.widgets.basic import (
+    button,
+    hold,
+    label,
+    mark_wrong,
+    named,
+    panel,
+    row,
+    rule,
+    say,
+    scrolled,
+    stack,
+    take_out,
+)
 from workbench.gui.widgets.chart_marks import Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file
@@ -140,8 +153,7 @@ class Form(QWidget):
         self._across = across
         for place in range(self._most_across):
             self._grid.setColumnStretch(3 * place + (2 if self._scales else 1), int(place < across))
-        while self._grid.takeAt(0) is not None:
-            pass
+        take_out(self._grid)
         at = below = side = 0
         for key in self._shown:
             if key == self._rare:

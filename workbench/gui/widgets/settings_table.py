@@ -20,7 +20,6 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, capital, tr, tr_sentence
-from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import (
     CHEVRON,
     PADDING,
@@ -32,10 +31,9 @@ from workbench.gui.widgets.cell_delegates import (
 )
 from workbench.gui.widgets.formatting import STAR, count
 from workbench.gui.widgets.table_model import TICKABLE, Column, EditedModel, Index, TableModel, in_two_lines
-from workbench.gui.widgets.table_view import Private, TableView, heading_width
+from workbench.gui.widgets.table_view import IN_SIGHT, Private, TableView, heading_width
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
-from workbench.render.fonts import scaled
 
 TICKED, FREE = ("yes", "1", "true", "x", "✓"), ("no", "0", "false", "-", "–")
 SIGNS = f" {STAR}⚠"
@@ -404,6 +402,7 @@ class SettingsTable(TableView):
             height = max(2 * metrics.lineSpacing() + 6 if cut else 0, head.defaultSectionSize())
             if not self.isRowHidden(row) and self.rowHeight(row) != height:
                 head.resizeSection(row, height)
+                self.updateGeometry()
 
     def _measured(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return the width that each column in sight needs, and that in which its first cells are whole."""
@@ -477,4 +476,6 @@ class SettingsTable(TableView):
         return 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(200, scaled(4 * ROW))
+        usual = self.verticalHeader().defaultSectionSize()
+        more = sum(self.rowHeight(row) - usual for row in self.in_sight()[:IN_SIGHT])  # those of two lines
+        return QSize(200, super().minimumSizeHint().height() + more)

@@ -39,7 +39,7 @@ Private = bool | Callable[[Sequence[int]], bool]
 HEADING, HEADING_PAD = 13, 22
 """Pixels of the letters of a heading, and beside them, as the style sheet says."""
 
-IN_SIGHT = 4
+IN_SIGHT = 5
 """Lines that a table shows on every page, where it has so many."""
 
 LETTERS = 20
@@ -99,6 +99,7 @@ class TableView(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.set_row_height(row_height)
         self.horizontalHeader().setHighlightSections(False)
+        self.horizontalScrollBar().rangeChanged.connect(self.updateGeometry)
         self.add_action("find", tr("Filter…"), self.ask_filter, tr("Show only some lines (Ctrl+F)"))
         model.modelReset.connect(self._follow_reset)
 
@@ -123,6 +124,17 @@ class TableView(QTableView):
             self.horizontalHeader().setMinimumHeight(lines)
             self.updateGeometry()
         self._rows.stack_headings(stacked=stacked)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(super().minimumSizeHint().width(), self.room_for(IN_SIGHT))
+
+    def room_for(self, lines: int) -> int:
+        """Return the height of the headings and of some lines, at the present size of text."""
+        heads = self.horizontalHeader()
+        above = max(heads.sizeHint().height(), heads.minimumHeight())
+        bar = self.horizontalScrollBar()
+        below = bar.sizeHint().height() if bar.maximum() else 0
+        return above + lines * self.verticalHeader().defaultSectionSize() + below
 
     def viewportEvent(self, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Show the whole text of a cell that is cut, above its tip where that does not say it."""
@@ -590,13 +602,10 @@ class LinesTable(TableView):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
-        heads = self.horizontalHeader()
         # Of several tables in one card only the one that is shown asks for its lines.
         seen = 0 if self.isHidden() else min(self.lines.height(), IN_SIGHT)
-        lines = max(self.least_lines, seen) * self.verticalHeader().defaultSectionSize()
-        height = max(heads.sizeHint().height(), heads.minimumHeight())
         asked = min(self.least_width, self.most_asked) if self.most_asked else 0
-        return QSize(max(super().minimumSizeHint().width(), asked), height + lines)
+        return QSize(max(super().minimumSizeHint().width(), asked), self.room_for(max(self.least_lines, seen)))
 
     def _fitting(self, at: int, heading: int) -> int:
         """Return the width of a column whose figures have room."""

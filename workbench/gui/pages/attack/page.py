@@ -32,7 +32,6 @@ from workbench.gui.widgets.basic import (
     panel,
     row,
     say,
-    scrolled,
     stack,
 )
 from workbench.gui.widgets.chart import KEY, SCALE, Below, Chart, Drawing
@@ -40,7 +39,7 @@ from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save, choose
 from workbench.gui.widgets.formatting import percent
-from workbench.gui.widgets.master_detail import LEAST_WORDS, MasterDetail, Standing
+from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.output_name import beside
 from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.widgets.path_field import PathField
@@ -50,7 +49,6 @@ from workbench.gui.widgets.table_view import LinesTable
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
 from workbench.release.certificate import certificate_path, is_model
-from workbench.render.fonts import scaled
 from workbench.risk import attacks
 from workbench.risk.attacks.base import Attack, Given
 from workbench.risk.attacks.outcome import NOT_COVERED, Outcome, Rate
@@ -374,8 +372,7 @@ class AttackPage(RunPage):
         )
         self.outcomes.selectionModel().currentRowChanged.connect(lambda now, _former: self._show(now.row()))
         self._result = named(Standing(), "attack_result")
-        words = scrolled(stack(self._said, self._words, None), "attack_words_area")
-        words.setMinimumHeight(scaled(LEAST_WORDS))
+        words = panel(stack(self._said, self._words, None))
         self._result.body.add(
             panel(row(label(tr("WHAT IT FOUND"), "caption"), None, self._badge)),
             (panel(row((words, 1), (self.chart, 1), spacing=16)), 3),

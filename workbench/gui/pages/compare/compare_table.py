@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, QSize, Signal
+from PySide6.QtCore import QModelIndex, Signal
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages.curve_actions import line_words
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import again, capital, localised, tr, tr_later, tr_number, tr_sentence
-from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.formatting import at_most, count, entered, moment, plain, together
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import TICKABLE, Cell, Column, EditedModel
@@ -301,9 +300,6 @@ class RunsTable(SettingsTable):
             tr("Every study of this session and every released model"),
             private=self._private,
         )
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(200, self.horizontalHeader().sizeHint().height() + 4 * ROW)
 
     def _share_out(self) -> None:
         """Leave out what there is no room for: a table that is scrolled sideways hides what is compared."""

@@ -17,7 +17,6 @@ from workbench.gui.session.blocking import refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, button, label, panel, reword, row, say, scrolled, segments, stack
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
@@ -33,7 +32,6 @@ JOIN_TIP = tr_later(
     "A second table about the same persons: each row gets what one row of it says of the row's person. ε then covers "
     "all rows of a person in both tables, and both share one account"
 )
-LEAST_TABLE = 6 * ROW  # pixels of the table where text is large: the page is scrolled rather than squeezed
 
 
 class DataPage(PageFrame):
@@ -73,7 +71,6 @@ class DataPage(PageFrame):
         from workbench.gui.widgets.table_view import TableFilter
 
         self.table = AttributeTable(self.session)
-        self.table.setMinimumHeight(LEAST_TABLE)
         self.detail = AttributeDetail(self.session, self.table.attributes)
         self.table.chosen_changed.connect(self.detail.refresh)
         self.filter = TableFilter(self.table)

@@ -20,7 +20,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.session.settings import RecentFiles
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, button, hold_most, label, named, panel, row, stack
+from workbench.gui.widgets.basic import Card, Elided, button, hold_least, hold_most, label, named, panel, row, stack
 from workbench.gui.widgets.formatting import listed, together
 from workbench.jobs import CancelToken, Job
 
@@ -260,7 +260,7 @@ class StartPanel(QWidget):
         press = button("", f"sample_{sample.name}", "sample", accessible=spoken)
         press.clicked.connect(lambda: self.sample_chosen.emit(sample.name))
         press.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        press.setMinimumHeight(76)
+        hold_least(press, 76)
         text = label(as_sentence(about), "muted", wrap=True)
         title = label(tr_sentence(sample.name.replace("-", " ").capitalize()), "heading")
         press.setLayout(stack(title, text, None, spacing=4, margins=(16, 12, 16, 12)))

@@ -25,6 +25,7 @@ from workbench.gui.widgets.basic import (
     button,
     grow_inside,
     hold,
+    hold_least,
     label,
     lines,
     mark_wrong,
@@ -34,6 +35,7 @@ from workbench.gui.widgets.basic import (
     say,
     scrolled,
     stack,
+    take_out,
 )
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -371,7 +373,7 @@ class ExplainPage(PageFrame):
         entries = lines((row(label("ε"), (self.epsilon, 1)), 1), row(label("δ"), self.delta, None), spacing=20)
         self._problem = label("", "problem", wrap=True, name="explain_problem", hidden=True)
         self._curve = BeliefCurve(session)
-        self._curve.setMinimumHeight(_CURVE_HEIGHT)
+        hold_least(self._curve, _CURVE_HEIGHT)
         self.shuffled = ShuffleStudy(session, jobs, lambda: float(self.epsilon.value()))
         self.cards: dict[str, SectionCard] = {}
         self.guide = GuideCard()
@@ -404,8 +406,7 @@ class ExplainPage(PageFrame):
         """Put the cards below each other, or those about other releases and other kinds of trust beside the rest."""
         self._wide = wide
         for column in self._columns:
-            while column.count():
-                column.takeAt(0)
+            take_out(column)
         for at, card in enumerate(self._order):
             self._columns[wide and at % 2].addWidget(card)
         for column in self._columns:

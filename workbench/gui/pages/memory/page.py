@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QW
 
 from workbench.deep import networks
 from workbench.deep.memory import PHASES
-from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, line_name, study_bytes
+from workbench.deep.memory_study import CPU, MemoryStudy, StudyResult, StudyRow, line_name, study_bytes
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
 from workbench.gui.pages.base import GAP
@@ -29,6 +29,7 @@ from workbench.gui.widgets.basic import (
     Card,
     button,
     enable_if,
+    hold_height,
     into_sight,
     label,
     lines,
@@ -66,7 +67,7 @@ EVERY = 50
 def studied(study: MemoryStudy, networks: Sequence[Network], emit: Emit, cancel: CancelToken) -> StudyResult:
     """Work out the memory of every setting; reads no data."""
     from workbench.deep.memory import LIBRARIES, PROCESS, available
-    from workbench.deep.memory_study import CPU, MB, compare
+    from workbench.deep.memory_study import MB, compare
 
     def progress(done: int, total: int) -> None:
         if done % EVERY == 0:
@@ -206,6 +207,7 @@ COLUMNS = (
 MOST_KNOWN = 10**8
 """Rows above which the most that fit are not looked for exactly."""
 
+IN_PARTS = tr_later("With privacy the processor takes a batch in small parts: more rows fit than without.")
 MOST_TIP = tr_later("The most rows at once whose peak still fits into the memory that there is")
 CHARTS = {
     "phases": tr_later("Four phases of the selected setting"),
@@ -253,7 +255,7 @@ class StudyCard(Card):
         stated = QScrollArea()
         stated.setWidget(look(self._remarks, "muted"))
         stated.setWidgetResizable(True)
-        stated.setFixedHeight(REMARKS_HEIGHT)
+        hold_height(stated, REMARKS_HEIGHT)
         stated.setAccessibleName(tr("Why the curves look so"))
         stated.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._both = row(self.plot, self.table, spacing=BETWEEN)
@@ -521,4 +523,6 @@ def _note(result: StudyResult | None) -> str:
         return tr("Worked out from shapes alone: no data is read and nothing is charged.")
     if result.fit is None:
         return tr("To see the most rows that fit, type the GPU's memory on the left.")
-    return tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))
+    said = tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))
+    apart = any(row.line.private and row.device == CPU for row in result.rows)
+    return f"{said} {tr(IN_PARTS)}" if apart else said

@@ -15,7 +15,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
+from workbench.gui.widgets.basic import Card, badge, button, hold_least, label, named, row, stack
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_pictures, ask_where_to_save
 from workbench.gui.widgets.formatting import count, listed, together
@@ -409,7 +409,7 @@ class ImageResults(Card):
         tip = tr("Write a line for each image as CSV; only you can read it")
         self._export = button(tr("Export…"), "predict_export", tip=tip, press=self._ask_and_export)
         self.table = PredictionTable(session)
-        self.setMinimumHeight(HEIGHT)
+        hold_least(self, HEIGHT)
         self.matrix = ConfusionMatrix(session)
         self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
         self.body.addLayout(row(label(tr("PREDICTIONS"), "caption"), None, badge()))

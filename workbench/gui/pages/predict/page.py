@@ -27,7 +27,6 @@ from workbench.gui.session.account_task import read_models
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
-HIGH, LEAST_ROWS = 800, 6 * ROW
-"""Pixels of a page that has room for the rows before there are predictions; of their table at least."""
+HIGH = 800
+"""Pixels of a page that has room for the rows before there are predictions."""
 
 NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
 NO_TABLE = tr_later("Choose a file of rows, or drop one here; or open a table in Data.")
@@ -102,7 +101,6 @@ class PredictPage(PageFrame):
         self._often = Facts()
         self._found: Predicted | None = None
         self._sheet = PrivateRows(session, jobs, "predict_rows_table")
-        self._sheet.table.setMinimumHeight(LEAST_ROWS)
         said = stack(self._outcome, spacing=4)
         said.addWidget(self._often, 0, Qt.AlignmentFlag.AlignLeft)
         said.setContentsMargins(8, 0, 8, 0)

@@ -31,6 +31,7 @@ from workbench.gui.widgets.basic import (
     Elided,
     badge,
     button,
+    hold_least,
     hold_most,
     label,
     named,
@@ -255,7 +256,7 @@ class PreviewPage(PageFrame):
         self._pair_facts = Elided("", "muted", name="preview_pair_facts")
         pictures = self._recovered, (self.distribution, 1), self._pair_facts, (self.correlations, 1)
         self._detail = Card(top, *pictures, pad=12, spacing=4)
-        self._detail.setMinimumHeight(DETAIL)
+        hold_least(self._detail, DETAIL)
         self._waiting = label(tr(WAITING), "muted", name="preview_waiting")
         self._waiting.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._draws = views(self._waiting, self.sides)

@@ -144,7 +144,6 @@ class QuestionsPage(PageFrame):
         self.columns.set_row_height(ROW - 4)
         self.columns.horizontalHeader().moveSection(TICK, 0)
         self.filter = TableFilter(self.columns, tip=tr("Show only the columns whose name contains these letters"))
-        self.columns.setMinimumHeight(6 * ROW)
         self.filter.needs.setText(tr("ticked"))
         self.filter.needs.setToolTip(tr("Show only ticked columns"))
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)

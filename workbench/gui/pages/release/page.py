@@ -37,7 +37,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack
+from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack, take_out
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -489,8 +489,7 @@ class Sections(QWidget):
             self._grid.removeWidget(self._pane)
         self._pane = pane
         if pane is not None:
-            while self._holder.count():
-                self._holder.takeAt(0)
+            take_out(self._holder)
             self._holder.add(*pane.below)
             self._below.show()
         self._arrange()

@@ -25,7 +25,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, hold_most, label, lines, named, row, say, segments
+from workbench.gui.widgets.basic import Card, button, hold_least, hold_most, label, lines, named, row, say, segments
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -125,7 +125,7 @@ class ResultsCard(Card):
         self._stack = QStackedWidget()
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         # A layout with wrapped lines in it does not ask for the least height of its parts.
-        self.setMinimumHeight(HIGH)
+        hold_least(self, HIGH)
         self._views: dict[str, QWidget] = {FIGURES: self.table, PICTURE: self.picture}
         titles = (
             (FIGURES, tr("Figures"), tr("Every released figure with its interval")),
@@ -260,7 +260,6 @@ class StatisticsPane(WayPane):
         self.model = FiguresModel(session)
         accessible = tr("Protected columns: which figures are released, and half of the interval to expect of each")
         self.table = SettingsTable(session, self.model, "statistics_table", accessible)
-        self.table.setMinimumHeight(6 * ROW)  # five columns
         self._filter = TableFilter(self.table, needs=False)
         tip = tr("Tick what answers the questions that recipients will ask")
         usual = button(tr("As asked"), "statistics_usual", "link", tip=tip)

@@ -15,7 +15,19 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, badge, button, hold_most, label, look, mark_wrong, named, row, segments
+from workbench.gui.widgets.basic import (
+    Card,
+    badge,
+    button,
+    hold_least,
+    hold_most,
+    label,
+    look,
+    mark_wrong,
+    named,
+    row,
+    segments,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.correlation_matrix import Correlations
 from workbench.gui.widgets.dialogs import Entry, choose
@@ -248,7 +260,7 @@ class ComparisonCard(Card):
         self._choice.setVisible(key == SPREAD)
         self._facts.setText(self._stated[key])
         self._pictures.setCurrentWidget(self._views[key])
-        self._pictures.setMinimumHeight(HIGH[key])
+        hold_least(self._pictures, HIGH[key])
         # Released rows alone are public; whatever is beside the original is not.
         self.badge.setVisible(key != ROWS)
         self.figure.setVisible(key != ROWS)
