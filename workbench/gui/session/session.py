@@ -530,9 +530,9 @@ class Session(QObject):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def set_theme(self, theme: Theme) -> None:
-        if theme != self.theme:
-            self.theme = theme
-            self.theme_changed.emit()
+        """Take the colours to draw in; the same ones for another size of text: a chart is drawn anew for that, too."""
+        self.theme = theme
+        self.theme_changed.emit()
 
     def notify(self, level: Level, text: str) -> None:
         """Say something to the person: the one way to do so."""

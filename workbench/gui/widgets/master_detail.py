@@ -121,7 +121,7 @@ class MasterDetail(QWidget):
     def eventFilter(self, part: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Keep either as high as all its lines need at its width, for which Qt does not ask: the page is scrolled."""
         if event.type() in RELAID and isinstance(part, QWidget) and (inside := part.layout()) is not None:
-            part.setMinimumHeight(max(inside.minimumHeightForWidth(part.width()), 0))
+            part.setMinimumHeight(max(inside.totalMinimumHeightForWidth(part.width()), part.minimumSizeHint().height()))
         return False
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name

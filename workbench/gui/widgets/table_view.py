@@ -78,6 +78,7 @@ class TableView(QTableView):
 
     shown_changed = Signal()
     rows_are = "lines"
+    _asks = False
 
     def __init__(self, model: TableModel, name: str, accessible: str, *, row_height: int = ROW) -> None:
         super().__init__()
@@ -126,7 +127,17 @@ class TableView(QTableView):
         self._rows.stack_headings(stacked=stacked)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return QSize(super().minimumSizeHint().width(), self.room_for(IN_SIGHT))
+        return QSize(super().minimumSizeHint().width(), self.room_for(self._asked_for(IN_SIGHT)))
+
+    def _asked_for(self, lines: int) -> int:
+        """Return for how many lines to ask: none for a table of which another view of the page is shown instead."""
+        self._asks = self.isVisibleTo(self.window())
+        return lines if self._asks else 0
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        if not self._asks:
+            self.updateGeometry()
 
     def room_for(self, lines: int) -> int:
         """Return the height of the headings and of some lines, at the present size of text."""
@@ -602,8 +613,7 @@ class LinesTable(TableView):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for the headings and as many lines as are to be seen at least: a page that has less is scrolled."""
-        # Of several tables in one card only the one that is shown asks for its lines.
-        seen = 0 if self.isHidden() else min(self.lines.height(), IN_SIGHT)
+        seen = self._asked_for(min(self.lines.height(), IN_SIGHT))
         asked = min(self.least_width, self.most_asked) if self.most_asked else 0
         return QSize(max(super().minimumSizeHint().width(), asked), self.room_for(max(self.least_lines, seen)))
 

@@ -14,7 +14,20 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, panel, row, say, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    badge,
+    button,
+    hold,
+    label,
+    mark_wrong,
+    named,
+    panel,
+    row,
+    say,
+    stack,
+)
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
@@ -92,7 +105,7 @@ class DomainEditor(Card):
         said = self._count, self._stated, self._outside, self._problem, self._warning, self._public
         split, keep, trim, order = self._tools.values()
         side = panel(stack(*said, None, row(split, order, None), row(keep, trim, None), row(self._from, None)))
-        side.setFixedWidth(SIDE)
+        hold(side, SIDE)
         self.body.addLayout(row((self._title, 1), badge()))
         self.body.addWidget(self._help)
         self.body.addLayout(row((self.text, 1), side, spacing=20), 1)

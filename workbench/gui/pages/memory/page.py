@@ -346,18 +346,19 @@ def _table_cells(result: StudyResult) -> list[tuple[Cell, ...]]:
             Cell(tr_sentence(line_name(one.line, result.lines)), tip=tr_sentence(one.line.network.title)),
             Cell(tr_number(one.batch, ","), tip=tr("Rows in memory at once"), exact=str(one.batch)),
             peak,
-            Cell("–", "muted") if most is None else _most(most),
+            Cell("–", "muted") if most is None else _most(most, in_parts=one.line.private and one.device == CPU),
             *(_size(one.phases[name], highest) for name in PHASES),
         )
 
     return [cells(one) for one in result.rows]
 
 
-def _most(rows: int) -> Cell:
+def _most(rows: int, *, in_parts: bool) -> Cell:
     """Return the most rows that fit: in full in the tip, and as a bound where they outgrow every table."""
+    tip = f"{tr(MOST_TIP)}.\n{tr(IN_PARTS)}" if in_parts else tr(MOST_TIP)
     if rows > MOST_KNOWN:
-        return Cell(f"> {in_letters(MOST_KNOWN)}", tip=tr(MOST_TIP), exact=str(rows))
-    return Cell(in_letters(rows), tip=f"{tr_number(rows, ',')}: {tr(MOST_TIP)}", exact=str(rows))
+        return Cell(f"> {in_letters(MOST_KNOWN)}", tip=tip, exact=str(rows))
+    return Cell(in_letters(rows), tip=f"{tr_number(rows, ',')}: {tip}", exact=str(rows))
 
 
 def _first_selected(result: StudyResult) -> int:
@@ -523,6 +524,4 @@ def _note(result: StudyResult | None) -> str:
         return tr("Worked out from shapes alone: no data is read and nothing is charged.")
     if result.fit is None:
         return tr("To see the most rows that fit, type the GPU's memory on the left.")
-    said = tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))
-    apart = any(row.line.private and row.device == CPU for row in result.rows)
-    return f"{said} {tr(IN_PARTS)}" if apart else said
+    return tr("Most rows: what fits in {fit}, beside the data.", fit=memory(result.fit))
