@@ -419,7 +419,7 @@ def empty(layout: QLayout) -> None:
 def take_out(layout: QLayout) -> None:
     """Take every part out of a layout, to be placed anew.
 
-    What ``takeAt`` gives stays the part's place for Qt: the new one would never hear that the part needs more room.
+    What ``takeAt`` gives stays the part's place for Qt: the new one would never learn that the part needs more room.
     """
     while (item := layout.itemAt(0)) is not None:
         part = item.widget()

@@ -124,6 +124,10 @@ class MasterDetail(QWidget):
             part.setMinimumHeight(max(inside.totalMinimumHeightForWidth(part.width()), part.minimumSizeHint().height()))
         return False
 
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for no more height than the two need: a page is as high as what its parts would like, and is scrolled."""
+        return QSize(super().sizeHint().width(), self.minimumSizeHint().height())
+
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for what the two need one below the other, so that a wide window can be made narrow again."""
         hint = super().minimumSizeHint()
