@@ -478,4 +478,4 @@ class SettingsTable(TableView):
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         usual = self.verticalHeader().defaultSectionSize()
         more = sum(self.rowHeight(row) - usual for row in self.in_sight()[:IN_SIGHT])  # those of two lines
-        return QSize(200, super().minimumSizeHint().height() + more)
+        return QSize(200, self.room_for(self._asked_for(min(max(self.whole_height, 1), IN_SIGHT))) + more)

@@ -337,6 +337,7 @@ class TableView(QTableView):
         self._filter(kept=-1)
 
     def _follow_reset(self) -> None:
+        self.updateGeometry()
         self._filter(kept=-1)
 
     def _filter(self, kept: int) -> None:
@@ -540,7 +541,6 @@ class LinesTable(TableView):
         self.let_copy(private)
         self.sort_by_headings(indicated=False)
         self.lines.modelReset.connect(self.make_room)
-        self.lines.modelReset.connect(self.updateGeometry)
         self.horizontalHeader().geometriesChanged.connect(self.updateGeometry)
         self.lines.dataChanged.connect(lambda: self._widest.clear())
         self.lines.modelReset.connect(self.sort_again)
