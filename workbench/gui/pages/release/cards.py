@@ -23,20 +23,7 @@ from workbench.gui.session.error_text import sentence, ways_out
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.basic import (
-    Card,
-    Fact,
-    Facts,
-    button,
-    caption,
-    hold,
-    label,
-    look,
-    mark_wrong,
-    named,
-    row,
-    say,
-)
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
@@ -120,7 +107,7 @@ class AccountName(QWidget):
         self._session, self._jobs = session, jobs
         self._name = named(QLineEdit(), "release_account", tr("Public name of the account"), tr(NAME))
         self._name.setPlaceholderText(tr("optional"))
-        hold(self._name, 220)
+        self._name.setFixedWidth(220)
         tip = tr("Give the account of this table that name")
         self._give = button(tr("Name the account…"), "release_name_account", tip=tip, press=self._ask)
         self._stated = label("", "muted", wrap=True, name="release_account_told")
