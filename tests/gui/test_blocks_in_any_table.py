@@ -302,7 +302,7 @@ def test_what_is_released_comes_first_and_the_rest_is_grey(survey):
 
 def test_the_foot_names_what_is_missing_and_nothing_else(survey):
     note = survey.see("note_data").accessibleName()
-    assert "bounds of Age, Income, Satisfaction" in note
+    assert "bounds of Age, Income and Satisfaction" in note
     assert "values of Sex, Region and 3 more" in note
     assert "how to treat missing values of Income" in note
     assert "day or month first" not in note, "no date is released"

@@ -72,7 +72,7 @@ def test_a_second_table_is_joined_undone_and_left_out(visits, join, press, idle,
     assert names(visits) == ["who", "days"]
     text, both, columns = join()
     assert "semicolon" in text
-    assert (both, "sex, age" in columns) == ("30 people are in both tables.", True)
+    assert (both, "sex and age" in columns) == ("30 people are in both tables.", True)
     session = visits.session
     assert names(visits) == list(session.opened.table.names) == BOTH
     assert (session.plan.unit, session.plan.join.on, session.plan.replaces_invalid) == ("who", "patient", True)

@@ -67,9 +67,9 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     told = hands.text("data_summary")
     assert ("semicolon" in told, "decimal mark comma" in told) == ((True, True) if dialect else (False, False))
     if dialect:
-        assert "encoding cp1252, decimal mark comma" in hands.see("note_data").accessibleName()
+        assert "encoding cp1252 and decimal mark comma" in hands.see("note_data").accessibleName()
         hands.click("data_onward")
-        assert "encoding cp1252, decimal mark comma" in hands.text("dialect_doubts")
+        assert "encoding cp1252 and decimal mark comma" in hands.text("dialect_doubts")
         hands.finish("data_onward")
         assert not hands.window.session.opened.table.doubts
         assert hands.window.session.opened.table.frame["name"][0] == "Zoé 0"

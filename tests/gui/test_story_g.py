@@ -62,7 +62,7 @@ def test_sixty_columns_are_eight_answers_and_a_decision(hands, tmp_path, monkeyp
 
     # What blocks: bounds, values, the order of day and month; of the needed columns alone.
     note = hands.see("note_data").accessibleName()
-    assert "bounds of Interview date, Age, Income" in note
+    assert "bounds of Interview date, Age and Income" in note
     assert "day or month first of Interview date" in note
     import_dictionary(hands, write_survey_dictionary(tmp_path / "dictionary.csv"), monkeypatch)
     assert session.questions.needed == needed, "a dictionary declares facts; it releases nothing"

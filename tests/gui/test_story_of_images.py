@@ -56,7 +56,8 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     hands.finish("train_show_release")
     assert hands.text("shown_release_model") == str(net)
     hands.finish("tab_predict")
-    assert hands.text("fact_reads").replace("\u00a0", " ") == ("images of 16 × 16 colour, 3 classes: birch, maple, oak")
+    reads = hands.text("fact_reads").replace("\u00a0", " ")
+    assert reads == "images of 16 × 16 colour, 3 classes: birch, maple and oak"
     hands.finish("predict_run")
     found = window.page._results._found
     assert found.accuracy > 0.8
