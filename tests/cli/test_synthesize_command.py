@@ -96,8 +96,8 @@ def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder, run)
 
 def test_help_names_the_methods(run):
     told = " ".join(run("synthesize", "--help").shown.split())
-    assert "marginals, mst, aim, tan, line, or auto" in told
-    assert [method.name for method in SYNTHESISERS] == ["marginals", "mst", "aim", "tan", "line"]
+    assert "marginals, mst, aim, tan, line, chances, or auto" in told
+    assert [method.name for method in SYNTHESISERS] == ["marginals", "mst", "aim", "tan", "line", "chances"]
 
 
 def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder, run):

@@ -19,6 +19,7 @@ from workbench.release.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.synth import SYNTHESISERS
+from workbench.synth.chances import RIGHT
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.tan import fine_cuts
 
@@ -42,12 +43,18 @@ def release(
         return release_prepared(prepare(plan, table, to, work), opened, **keys)
 
 
-def test_a_release_with_a_line_says_what_its_training_asked(tmp_path):
-    chosen = {"method": "line", "target": "pay"}
-    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen=chosen, delta="0.001")
-    assert (done.epsilon_charged, done.delta_charged) == (1, Decimal("0.001"))
+@pytest.mark.parametrize(
+    ("method", "target", "rows", "epsilon", "asked"),
+    [("line", "pay", 60, 1, "sums"), ("chances", "city", 1_000, 4, RIGHT)],
+)
+def test_a_release_with_a_model_says_what_its_training_asked(tmp_path, method, target, rows, epsilon, asked):
+    chosen, table = {"method": method, "target": target}, table_of(rows)
+    done = release(
+        tmp_path / "l.sqlite", tmp_path / "out.csv", None, table, str(epsilon), chosen=chosen, delta="0.00001"
+    )
+    assert (done.epsilon_charged, done.delta_charged) == (epsilon, Decimal("0.00001"))
     told = certificate_of(tmp_path / "out.csv")
-    assert {"query": "sums", "form": "model", "columns": [], "cells": []} in told["method"]["measured"]
+    assert {"query": asked, "form": "model", "columns": [], "cells": []} in told["method"]["measured"]
     assert verify_any(tmp_path / "out.csv") == []
     forge(tmp_path / "out.csv", lambda document: document["method"]["measured"][0].update(columns=["age"]))
     assert "does not fit its columns" in " ".join(verify_any(tmp_path / "out.csv"))

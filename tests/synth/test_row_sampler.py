@@ -11,12 +11,14 @@ from synth_cases import dependent_rows, questions_of, rows_of
 from transcripts import loss
 
 from workbench.data.schema import Attribute
+from workbench.learners.logistic_regression import descent
 from workbench.params import CancelledError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals.cancel import CancelToken
-from workbench.synth import LINE, TAN, fit, mst, row_sampler, tan
+from workbench.synth import CHANCES, LINE, MARGINALS, TAN, Synthesiser, fit, mst, row_sampler, tan
 from workbench.synth.base import MODEL, Setting, events
+from workbench.synth.chances import RIGHT
 from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CodedRows, Codes
 from workbench.synth.line import inner_of
@@ -114,24 +116,29 @@ FACTS = [
 DELTA = Decimal("1e-6")
 
 
-def setting_of(epsilon: str, rows: int) -> Setting:
-    return setting_for(FACTS, 2, rows, Decimal(epsilon), delta=DELTA, method=LINE)
+def setting_of(epsilon: str, rows: int, method: Synthesiser = LINE) -> Setting:
+    facts = FACTS if method is LINE else [FACTS[0], FACTS[1], Attribute(name="y", kind="category", domain=tuple("uvw"))]
+    return setting_for(facts, 2, rows, Decimal(epsilon), delta=DELTA, method=method)
 
 
-@pytest.mark.parametrize(("epsilon", "asks"), [("1", 1), ("80", 3), ("250", 4)])
-def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(monkeypatch, epsilon, asks):
-    """The mean alone; chosen columns; ranges and sums that are asked for twice."""
+@pytest.mark.parametrize(
+    ("method", "epsilon", "asks"), [(LINE, "1", 1), (LINE, "80", 3), (LINE, "250", 4), (CHANCES, "2000", 28)]
+)
+def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(monkeypatch, method, epsilon, asks):
+    """The mean alone; chosen columns; ranges and sums that are asked for twice; a descent that sees products."""
+    monkeypatch.setattr(descent, "_ROWS_EACH", 0)
     # What is made of answers takes most of the time.
     monkeypatch.setattr(tan, "density", lambda *_: None)
     monkeypatch.setattr(mst, "fitted", lambda *a, **k: fit.fitted(*a, **{**k, "rounds": 3}))
     hostile = [(0, 0, 0), (4, 1, 8), (4, 0, 0), (2, 2, 9), (5, 1, 5)]  # the last cell of a column is a missing value
-    setting = setting_of(epsilon, 3)
-    assert sum(query.form == MODEL for query in LINE.queries(setting)) >= asks
+    setting = setting_of(epsilon, 3, method)
+    assert sum(query.form == MODEL for query in method.queries(setting)) >= asks
+    hostile = [(a, b, min(y, setting.sizes[2] - 1)) for a, b, y in hostile]
     worst, whole = 0.0, float(setting.budget.amount)
     for seed, codes in enumerate(list(itertools.combinations_with_replacement(hostile, 3))[::4]):
         for empty in range(3):
             present = [place != empty for place in range(3)]
-            worst = max(worst, loss(LINE, setting, rows_of(codes), rows_of(codes, present), seed=seed))
+            worst = max(worst, loss(method, setting, rows_of(codes), rows_of(codes, present), seed=seed))
     assert 0.1 * whole < worst <= whole
 
 
@@ -143,9 +150,9 @@ def sloped(count: int) -> tuple[Setting, CodedRows]:
     return setting_of("1000", count), rows_of(np.column_stack([a, b, y]))
 
 
-def drawn(setting: Setting, rows: CodedRows, seed: int) -> SyntheticRows:
-    ask = ask_by(StudyNoise(np.random.default_rng(seed)), events(LINE.queries(setting)), SeededEntropy(seed))
-    return synthesised(LINE, setting, rows, len(rows.codes), ask)
+def drawn(setting: Setting, rows: CodedRows, seed: int, method: Synthesiser = LINE) -> SyntheticRows:
+    ask = ask_by(StudyNoise(np.random.default_rng(seed)), events(method.queries(setting)), SeededEntropy(seed))
+    return synthesised(method, setting, rows, len(rows.codes), ask)
 
 
 def test_with_much_budget_the_target_is_that_of_the_rows_and_what_is_missing_stays_so():
@@ -183,6 +190,38 @@ def test_a_half_that_is_no_epsilon_trains_no_line():
     assert method_for("auto", FACTS, 2, 20, Decimal("0.01"), Decimal("0.04")).name == "marginals"
 
 
+@pytest.mark.parametrize("decided", [True, False])
+def test_names_are_those_of_the_rows_and_as_frequent_as_counted(decided):
+    """A name that two columns decide only together, or leave open in half of the rows."""
+    generator = np.random.default_rng(2)
+    a, b = generator.integers(0, 2, 4_000), generator.integers(0, 2, 4_000)
+    y = np.where(generator.random(4_000) < 0.5 * (not decided), generator.integers(0, 2, 4_000), 4 * a * b // 2)
+    setting = setting_of("20", 4_000, CHANCES)
+    found = drawn(setting, rows_of(np.column_stack([4 * a, b, y])), 5, CHANCES)
+    assert RIGHT in [one.query.label for one in found.answered]
+    codes = found.codes.astype(int)
+    same = codes[:, 2] == 2 * (codes[:, 0] // 4) * codes[:, 1]
+    assert same.mean() == pytest.approx(np.mean(y == 2 * a * b), abs=0.05)
+    assert np.bincount(codes[:, 2], minlength=3) == pytest.approx(np.bincount(y, minlength=3), abs=120)
+
+
+def test_where_the_model_sees_no_products_the_table_is_that_of_marginals():
+    known = setting_of("1", 5_000, CHANCES)
+    assert CHANCES.queries(known) != MARGINALS.queries(known)
+    assert sum((query.share for query in CHANCES.queries(known)), Decimal(0)) <= known.budget.amount
+    mask = np.zeros(known.sizes[2], dtype=bool)
+    for other in (
+        setting_of("1", 50, CHANCES),
+        setting_of("1", 5_000),
+        replace(known, delta=Decimal(0)),
+        replace(known, impossible=(((2,), mask),)),
+    ):
+        assert CHANCES.queries(other) == MARGINALS.queries(other)
+
+
 @pytest.mark.parametrize(("delta", "target", "method"), [("1e-6", 2, "line"), ("0", 2, "tan"), ("1e-6", 1, "tan")])
 def test_auto_takes_it_for_a_target_of_numbers_with_a_delta(delta, target, method):
     assert method_for(None, FACTS, target, 20_000, Decimal(1), Decimal(delta)).name == method
+    names = [*FACTS[:2], Attribute(name="y", kind="category", domain=("u", "v"))]  # none is missing
+    wanted = "chances" if delta != "0" else "tan"
+    assert method_for(None, names, 2, 20_000, Decimal(1), Decimal(delta)).name == wanted

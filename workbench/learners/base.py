@@ -520,14 +520,14 @@ class PrivateEstimator(Fitted, Generic[Released]):
         setting = _ranged(ask, setting, lambda: _range_counts(setting, columns[here], goal[here]))
         return self._learn(ask, setting, columns, goal)
 
-    def _finish(self, ask: Ask) -> None:
-        if ask.private:
-            ask.finish()
+    def _finish(self, ask: Ask, setting: Any = None) -> None:
+        if ask.private:  # of a setting: what a fit on it asks, which may be some of the questions that are open
+            ask.finish(None if setting is None else {event.label for event in self._events_of(setting)})
 
     def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:
         """Return the model of the answers; a learner whose model has more arguments makes it here."""
         answers = self._answers(ask, setting, X, y)
-        self._finish(ask)  # what was not asked is named before the model misses it
+        self._finish(ask, setting)  # what was not asked is named before the model misses it
         return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
 
     def _answers(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Answers:
@@ -580,7 +580,7 @@ class SummingEstimator(PrivateEstimator[Released]):
     def _of_sums(self, ask: Ask, setting: Any, total: Total) -> Released:
         """Return the model of the answers; a learner whose model has more arguments makes it here."""
         answers = self._asked(ask, setting, total)
-        self._finish(ask)  # what was not asked is named before the model misses it
+        self._finish(ask, setting)  # what was not asked is named before the model misses it
         return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
 
     def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from workbench.params.field import named
 from workbench.synth.aim import AIM
 from workbench.synth.base import Synthesiser
+from workbench.synth.chances import CHANCES
 from workbench.synth.line import LINE
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import MST
 from workbench.synth.tan import TAN
 
-SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN, LINE)
+SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN, LINE, CHANCES)
 
 AUTO = "auto"
 """The name, where nobody gives one, by which a forecast chooses (:func:`workbench.synth.setting.method_for`)."""
@@ -25,4 +26,4 @@ def synthesiser(name: str) -> Synthesiser:
     return named(SYNTHESISERS, name, "method")
 
 
-__all__ = ["AIM", "AUTO", "LINE", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser"]
+__all__ = ["AIM", "AUTO", "CHANCES", "LINE", "MARGINALS", "MST", "SYNTHESISERS", "TAN", "Synthesiser", "synthesiser"]

@@ -304,6 +304,7 @@ class Synthesiser:
             default :func:`workbench.synth.columns.public_cuts`.
         inner: the setting whose tables are counted, where these are not of the columns as they are; it is another one
             where rows are read one by one.
+        numbers: how many numbers each query of a training makes of all rows, where these take long.
     """
 
     name: str
@@ -316,6 +317,7 @@ class Synthesiser:
     with_target: bool = False
     cuts: Callable[[int, Budget, int], int] | None = None
     inner: Callable[[Setting], Setting] = lambda setting: setting
+    numbers: Callable[[Setting], int] = lambda setting: 0
 
 
 def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:

@@ -18,15 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from workbench.data.schema import Attribute
-from workbench.learners.linear_regression.estimator import (
-    LinearRegression,
-    LinearRegressionModel,
-    LinearRegressionParameters,
-)
+from workbench.learners.base import PrivateEstimator
+from workbench.learners.linear_regression.estimator import LinearRegression, LinearRegressionModel
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.zcdp import epsilon_within
 from workbench.privacy.central.share import Budget, Share
@@ -47,6 +45,8 @@ REACH = 0.6
 LEAST = Decimal("1e-9")
 """The least ε of a regression: a half with less, which a large δ leaves of a small ε, trains no line."""
 
+Learnt = TypeVar("Learnt", bound=PrivateEstimator[Any])
+
 _DIGITS = Decimal("1e-12")
 
 
@@ -55,17 +55,17 @@ def has_line(setting: Setting) -> bool:
     target = setting.target
     if target is None or len(setting.columns) < 3 or not setting.columns[target].ordered:
         return False
-    if _parts(setting.budget)[0].epsilon < LEAST:
+    if parts(setting.budget, PART)[0].epsilon < LEAST:
         return False
     return not any(target in columns for columns, _ in setting.impossible)
 
 
-def _parts(budget: Budget) -> tuple[Budget, Budget]:
-    """Return what the line and what all else is paid with: together no more than the budget."""
+def parts(budget: Budget, share: float) -> tuple[Budget, Budget]:
+    """Return what a model, with a share of it, and what all else is paid with: together no more than the budget."""
     if not budget.gaussian:
-        first = exact(float((budget.epsilon * Decimal(PART)).quantize(_DIGITS, ROUND_FLOOR)))
+        first = exact(float((budget.epsilon * Decimal(share)).quantize(_DIGITS, ROUND_FLOOR)))
         return Budget(first), Budget(budget.epsilon - first)
-    part = budget.amount * Decimal(PART)
+    part = budget.amount * Decimal(share)
     first, rest = (epsilon_within(rho, budget.delta) for rho in (part, budget.amount - part))
     return Budget(first, budget.delta), Budget(rest, budget.delta)
 
@@ -74,7 +74,7 @@ def inner_of(setting: Setting) -> Setting:
     """Return the setting in which the rest of the budget is spent: the target is what the line leaves of it."""
     if not has_line(setting):
         return setting
-    place, (_, rest) = setting.target, _parts(setting.budget)
+    place, (_, rest) = setting.target, parts(setting.budget, PART)
     assert place is not None
     known = setting.columns[place].grid.attribute
     lower, upper = known.bounds()
@@ -100,25 +100,7 @@ class Lined:
     @cached_property
     def learner(self) -> LinearRegression:
         """Private linear regression of the target, paid with its part of the budget; it charges nobody."""
-        first, _ = _parts(self.setting.budget)
-        facts = [column.grid.attribute for column in self.setting.columns]
-        target = facts.pop(self._target)
-        delta = float(first.delta) if first.gaussian else None
-        asked = LinearRegressionParameters(epsilon=float(first.epsilon), delta=delta)
-        return LinearRegression(tuple(facts), target, asked, uncharged())
-
-    def queries(self) -> tuple[Query, ...]:
-        """Return what the training asks."""
-        return tuple(Query(e.label, MODEL, Share.of(e)) for e in self.learner.events(self.setting.rows))
-
-    def columns(self, codes: Codes) -> Doubles:
-        """Return the columns beside the target (n, d − 1): middles of cells, NaN where missing; names as codes."""
-        each = []
-        for place, column in enumerate(self.setting.columns):
-            if place != self._target:
-                own = codes[:, place].astype(np.int64)
-                each.append(np.append(middles(column), np.nan)[own] if column.ordered else own.astype(np.float64))
-        return np.column_stack(each)
+        return learner_of(LinearRegression, self.setting, parts(self.setting.budget, PART)[0])
 
     def goal(self, codes: Codes) -> Doubles:
         """Return the target (n,), NaN where it is missing."""
@@ -130,7 +112,7 @@ class Lined:
 
         def trained(ask: Ask, rows: CodedRows) -> LinearRegressionModel:
             codes = rows.codes[rows.present]
-            return self.learner.learned(ask, self.setting.rows, self.columns(codes), self.goal(codes))
+            return self.learner.learned(ask, self.setting.rows, beside(self.setting, codes), self.goal(codes))
 
         made: LinearRegressionModel = questions.model(trained)
         return made
@@ -140,7 +122,7 @@ class Lined:
         found, goal = rows.codes.astype(np.int64), self.goal(rows.codes)
         here = rows.present & ~np.isnan(goal)
         codes = np.full(len(found), inner.cuts, dtype=np.int64)
-        wrong = goal[here] - model.predict(self.columns(rows.codes[here]))
+        wrong = goal[here] - model.predict(beside(self.setting, rows.codes[here]))
         codes[here] = inner.coarse(inner.grid.cells_of(wrong))
         found[:, self._target] = codes
         return CodedRows(found, rows.present)
@@ -150,12 +132,36 @@ class Lined:
         out, own = codes.astype(np.int64), codes[:, self._target].astype(np.int64)
         column, here = self.setting.columns[self._target], own < inner.cuts
         fine = inner.draw(own, coins)
-        value = model.predict(self.columns(codes[here])) + inner.grid.numbers_of(fine[here])
+        value = model.predict(beside(self.setting, codes[here])) + inner.grid.numbers_of(fine[here])
         ends = np.arange(column.cuts)[1:]
         middle = middles(column)
         out[:, self._target] = column.cuts
         out[here, self._target] = np.searchsorted((middle[ends - 1] + middle[ends]) / 2, value, side="right")
         return out
+
+
+def learner_of(made: type[Learnt], setting: Setting, budget: Budget) -> Learnt:
+    """Return a learner of the target from the other columns, paid with a part of the budget; it charges nobody."""
+    assert setting.target is not None
+    facts = [column.grid.attribute for column in setting.columns]
+    target, delta = facts.pop(setting.target), float(budget.delta) if budget.gaussian else None
+    asked = made.model_type.parameters_type(epsilon=float(budget.epsilon), delta=delta)  # type: ignore[call-arg]
+    return made(tuple(facts), target, asked, uncharged())
+
+
+def asked_by(learner: PrivateEstimator[Any], setting: Setting) -> tuple[Query, ...]:
+    """Return what a training asks."""
+    return tuple(Query(e.label, MODEL, Share.of(e)) for e in learner.events(setting.rows))
+
+
+def beside(setting: Setting, codes: Codes) -> Doubles:
+    """Return the columns beside the target (n, d − 1): middles of cells, NaN where missing; names as codes."""
+    each = []
+    for place, column in enumerate(setting.columns):
+        if place != setting.target:
+            own = codes[:, place].astype(np.int64)
+            each.append(np.append(middles(column), np.nan)[own] if column.ordered else own.astype(np.float64))
+    return np.column_stack(each)
 
 
 def middles(column: CoarseColumn) -> Doubles:
@@ -168,7 +174,7 @@ def middles(column: CoarseColumn) -> Doubles:
 def _queries(setting: Setting) -> tuple[Query, ...]:
     if not has_line(setting):
         return TAN.queries(setting)
-    return (*Lined(setting).queries(), *TAN.queries(inner_of(setting)))
+    return (*asked_by(Lined(setting).learner, setting), *TAN.queries(inner_of(setting)))
 
 
 def _ask(questions: Questions) -> Tables:
@@ -183,7 +189,7 @@ def _ask(questions: Questions) -> Tables:
 
 
 def _cuts(rows: int, budget: Budget, columns: int) -> int:
-    first, rest = _parts(budget)
+    first, rest = parts(budget, PART)
     return fine_cuts(rows, budget if first.epsilon < LEAST else rest, columns)
 
 

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.privacy.central.share import Budget
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.synth.base import (
@@ -59,14 +60,25 @@ Groups = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
 
 def _queries(setting: Setting) -> tuple[Query, ...]:
     columns = setting.columns
-    edges = len(columns) - 1
-    if not edges:
+    if len(columns) == 1:
         return split(setting.budget, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
+    return tree_queries(setting, setting.budget, range(len(columns)))
+
+
+def tree_queries(setting: Setting, budget: Budget, places: Sequence[int]) -> tuple[Query, ...]:
+    """Return what :func:`tree_asked` asks: each column alone, and a tree of pairs of those at ``places``.
+
+    A column that is in no pair is known by its own counts only, so that these have a larger part.
+    """
+    columns, edges = setting.columns, len(places) - 1
     numbers = pair_numbers([column.name for column in columns], edges)
     return split(
-        setting.budget,
+        budget,
         [
-            *((f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns),
+            *(
+                (f"counts of {column.name}", COUNTS, ALONE / len(columns) if place in places else ALONE)
+                for place, column in enumerate(columns)
+            ),
             *((f"choice of pair {k}", CHOICE, CHOSEN / edges) for k in numbers),
             *((f"counts of pair {k}", COUNTS, PAIRED / edges) for k in numbers),
         ],
@@ -105,20 +117,24 @@ def score(
 
 def _ask(questions: Questions) -> Tables:
     setting = questions.setting
-    queries = _queries(setting)
     count = len(setting.columns)
-    measured = [questions.counts((place,), (None,)) for place in range(count)]
     if count == 1:
-        return Tables((), tuple(measured))
+        return Tables((), (questions.counts((0,), (None,)),))
+    return tree_asked(questions, range(count), _queries(setting)[-1].paid.strength)
+
+
+def tree_asked(questions: Questions, places: Sequence[int], share: float) -> Tables:
+    """Ask for every column alone, and for the tables of a tree of pairs of those at ``places``, at ``share`` each."""
+    setting = questions.setting
+    measured = [questions.counts((place,), (None,)) for place in range(len(setting.columns))]
     alone = shares_alone(measured, setting.rows, questions.cancel)
-    share = queries[-1].paid.strength
     tables = expected_tables(setting, alone, share, questions.cancel)
 
     def scored(rows: CountsTables, pair: Pair) -> int:
         groups, expected, penalty = tables[pair]
         return score(rows, pair, groups, expected, setting) - penalty
 
-    pairs = chosen_tree(questions, range(count), scored)
+    pairs = chosen_tree(questions, places, scored)
     measured += [questions.counts(pair, tables[pair][0]) for pair in pairs]
     return Tables(tuple(pairs), tuple(measured))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.synth import aim, tan
-from workbench.synth.base import CHOICE, COUNTS, Setting, Synthesiser
+from workbench.synth.base import CHOICE, COUNTS, MODEL, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree
 from workbench.synth.columns import smallest_type
 from workbench.synth.fit import ROUNDS
@@ -26,6 +26,7 @@ _SECONDS_OF_A_COUNT, _SECONDS_OF_A_TABLE = 1.5e-8, 5e-4
 _SECONDS_OF_A_CELL, _SECONDS_OF_A_FIT = 5e-8, 6e-5
 _SECONDS_OF_A_SCORE = 8e-6
 _SECONDS_OF_A_VALUE, _SECONDS_OF_A_DEALT = 4e-7, 8e-6
+_SECONDS_OF_A_NUMBER = 2e-8
 _TRIES = 2
 _BYTES_OF_A_CELL, _BYTES_OF_A_CODE, _BYTES_OF_A_ROW = 80, 5, 64
 """Of a value of the table that is coded, and of a drawn row beside its codes and their copy."""
@@ -66,6 +67,7 @@ def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
     if method.closes_circles:
         # The expected table of every pair, in each round.
         seconds += chosen * d * (cells * max(setting.sizes) * _SECONDS_OF_A_CELL / 8 + d * _SECONDS_OF_A_TABLE)
+    seconds += sum(query.form == MODEL for query in queries) * method.numbers(setting) * _SECONDS_OF_A_NUMBER
     evenly = drawn * d <= MOST_DEALT
     seconds += drawn * d * (_SECONDS_OF_A_DEALT if evenly else _SECONDS_OF_A_VALUE)
     code, values = np.dtype(smallest_type(max(setting.sizes))).itemsize, setting.rows * d

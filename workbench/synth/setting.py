@@ -17,8 +17,9 @@ from workbench.data.impossible import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
-from workbench.synth import AUTO, LINE, MARGINALS, MST, TAN, synthesiser
+from workbench.synth import AUTO, CHANCES, LINE, MARGINALS, MST, TAN, synthesiser
 from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
+from workbench.synth.chances import has_chances
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
 from workbench.synth.needs import require_bounded
@@ -161,6 +162,9 @@ def method_for(
         return MST
     if len(facts) > 2:
         best = LINE if delta and facts[target].numeric else TAN
+        setting = setting_for(facts, target, rows, epsilon, delta=delta, method=CHANCES)
+        if has_chances(setting) and _bounded(setting, CHANCES):
+            return CHANCES
         setting = setting_for(facts, target, rows, epsilon, delta=delta, method=best)
         if parts_of(best.inner(setting)) >= ENOUGH and _bounded(setting, best):
             return best

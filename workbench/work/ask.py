@@ -16,7 +16,7 @@ enumerate neighbours and bound the released files; a test lists who reads ``coin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import MAX_PREC, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -331,10 +331,13 @@ class Ask:
                 raise UndeclaredError(f"the parts of {label!r} are more than what was declared")
         return Ask(events, self._noise, self.coins)
 
-    def finish(self) -> None:
-        """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked."""
-        if self.left:
-            raise UndeclaredError(f"declared and never asked: {', '.join(self.left)}")
+    def finish(self, own: Container[str] | None = None) -> None:
+        """Raise :class:`UndeclaredError` if something was declared, and so paid for, that was never asked.
+
+        Whoever has only some of the questions names ``own``.
+        """
+        if left := [label for label in self.left if own is None or label in own]:
+            raise UndeclaredError(f"declared and never asked: {', '.join(left)}")
 
     def _share(self, label: str) -> Share:
         event = self._take(label)

@@ -408,7 +408,7 @@ class Additive(PrivateEstimator[AnyAdditive]):
             np.add.at(sums, cells[:, column], setting.errors(y, scores, setting.reach(turn[0])))
             answers[label] = ask(label, sums.ravel().tolist(), setting.sensitivity)
             scores = scores + setting.stepped(turn, column, answers[label], counts[turn[1]])[cells[:, column]]
-        self._finish(ask)
+        self._finish(ask, setting)
         return self.model_type(setting, self.noise.name, answers, chosen)  # type: ignore[call-arg, return-value]
 
 

@@ -451,6 +451,11 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
 
     model_type = LogisticRegressionModel
 
+    def descent(self, rows: int) -> Descent | None:
+        """Return what a fit on so many rows asks with a δ, from public facts; ``None`` where it asks otherwise."""
+        found: Descent | None = self._setting(rows).descent
+        return found
+
     def _answers(self, ask: Ask, setting: Setting, X: Doubles, y: Whole) -> Answers:
         rows = _Rows(setting, X, y)
         answers: Answers = {}

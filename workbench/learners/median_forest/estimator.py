@@ -368,9 +368,9 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
             return blocks
         return self.model_type(setting, self.noise.name, {_ANSWERS: blocks.cells(ask, asked.X)}, asked)  # type: ignore[call-arg]
 
-    def _finish(self, ask: Ask) -> None:
+    def _finish(self, ask: Ask, setting: Any = None) -> None:
         if self.asked_rows() is not None:  # what a study pays for a prediction, it asks when it predicts
-            super()._finish(ask)
+            super()._finish(ask, setting)
 
 
 class MedianForest(SampleAndAggregate):
