@@ -56,8 +56,9 @@ def synthesize(
         epsilon: ε of one row's whole record; the plan's by default.
         method: ``marginals`` (every column with the target), ``mst`` (the strongest pairs, chosen for a part of ε),
             ``aim`` (one pair after the other, where the model is farthest off), ``tan`` (every column with the target
-            and the column it depends on most) or ``auto`` (the default: the one that is forecast best, from public
-            numbers alone).
+            and the column it depends on most), with a δ ``line`` (a target of numbers by a private line) or ``chances``
+            (one of names by the chances of a private model), or ``auto`` (the default: the one that is forecast best,
+            from public numbers alone).
         target: the column that others are to predict; by default the one with the role ``target``.
         rows: how many rows to draw; by default as many as there are.
         cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.

@@ -70,7 +70,8 @@ def inner_of(setting: Setting) -> Setting:
 
 
 def _learner(setting: Setting) -> LogisticRegression:
-    return learner_of(LogisticRegression, setting, parts(setting.budget, PART)[0])
+    made: LogisticRegression = learner_of(LogisticRegression, setting, parts(setting.budget, PART)[0])
+    return made
 
 
 def _others(setting: Setting) -> list[int]:

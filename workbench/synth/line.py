@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +44,6 @@ REACH = 0.6
 
 LEAST = Decimal("1e-9")
 """The least ε of a regression: a half with less, which a large δ leaves of a small ε, trains no line."""
-
-Learnt = TypeVar("Learnt", bound=PrivateEstimator[Any])
 
 _DIGITS = Decimal("1e-12")
 
@@ -100,7 +98,8 @@ class Lined:
     @cached_property
     def learner(self) -> LinearRegression:
         """Private linear regression of the target, paid with its part of the budget; it charges nobody."""
-        return learner_of(LinearRegression, self.setting, parts(self.setting.budget, PART)[0])
+        made: LinearRegression = learner_of(LinearRegression, self.setting, parts(self.setting.budget, PART)[0])
+        return made
 
     def goal(self, codes: Codes) -> Doubles:
         """Return the target (n,), NaN where it is missing."""
@@ -140,13 +139,13 @@ class Lined:
         return out
 
 
-def learner_of(made: type[Learnt], setting: Setting, budget: Budget) -> Learnt:
+def learner_of(made: type[PrivateEstimator[Any]], setting: Setting, budget: Budget) -> Any:
     """Return a learner of the target from the other columns, paid with a part of the budget; it charges nobody."""
     assert setting.target is not None
     facts = [column.grid.attribute for column in setting.columns]
     target, delta = facts.pop(setting.target), float(budget.delta) if budget.gaussian else None
-    asked = made.model_type.parameters_type(epsilon=float(budget.epsilon), delta=delta)  # type: ignore[call-arg]
-    return made(tuple(facts), target, asked, uncharged())
+    asked: Any = made.model_type.parameters_type
+    return made(tuple(facts), target, asked(epsilon=float(budget.epsilon), delta=delta), uncharged())
 
 
 def asked_by(learner: PrivateEstimator[Any], setting: Setting) -> tuple[Query, ...]:
