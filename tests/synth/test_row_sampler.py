@@ -222,6 +222,8 @@ def test_where_the_model_sees_no_products_the_table_is_that_of_marginals():
 @pytest.mark.parametrize(("delta", "target", "method"), [("1e-6", 2, "line"), ("0", 2, "tan"), ("1e-6", 1, "tan")])
 def test_auto_takes_it_for_a_target_of_numbers_with_a_delta(delta, target, method):
     assert method_for(None, FACTS, target, 20_000, Decimal(1), Decimal(delta)).name == method
-    names = [*FACTS[:2], Attribute(name="y", kind="category", domain=("u", "v"))]  # none is missing
+    names = [FACTS[1], *(Attribute(name=name, kind="category", domain=("u", "v")) for name in ("a", "y"))]
     wanted = "chances" if delta != "0" else "tan"
     assert method_for(None, names, 2, 20_000, Decimal(1), Decimal(delta)).name == wanted
+    beside = method_for(None, [*FACTS[:2], names[2]], 2, 20_000, Decimal(1), Decimal(delta))  # numbers
+    assert beside.name == "tan"

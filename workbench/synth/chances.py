@@ -10,8 +10,9 @@
    (the limits of a training's gradients make it too sure of itself). From nine rows in ten that it names right the
    target is taken for what the other columns decide: each row has the likeliest name.
 
-It pays where the model sees products (``tests/benchmarks/results/ten_tables.md``). Elsewhere (no δ, few rows, little
-ε, a target of numbers or with missing values, a statement of what is impossible that names it) it is ``marginals``.
+It pays beside columns of names, of rows so many that the model sees products
+(``tests/benchmarks/results/ten_tables.md``). Where it sees none (no δ, few rows, little ε), or the target is of
+numbers, may be missing or is named by a statement of what is impossible, it is ``marginals``.
 """
 
 from __future__ import annotations

@@ -163,7 +163,8 @@ def method_for(
     if len(facts) > 2:
         best = LINE if delta and facts[target].numeric else TAN
         setting = setting_for(facts, target, rows, epsilon, delta=delta, method=CHANCES)
-        if has_chances(setting) and _bounded(setting, CHANCES):
+        names = not any(column.ordered for column in setting.columns)  # beside numbers tan is as good
+        if names and has_chances(setting) and _bounded(setting, CHANCES):
             return CHANCES
         setting = setting_for(facts, target, rows, epsilon, delta=delta, method=best)
         if parts_of(best.inner(setting)) >= ENOUGH and _bounded(setting, best):
