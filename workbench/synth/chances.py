@@ -43,7 +43,7 @@ DECIDED = 0.9
 """Share of rows that the model names right, from which the other columns decide the target."""
 
 _FLATTEST, _SHARPEST = 0.05, 8.0
-_TRIED, _HALVINGS, _ROUNDS, _TURNS = 10_000, 12, 30, 200
+_TRIED, _HALVINGS, _ROUNDS, _TURNS = 20_000, 12, 30, 200
 _LEAST = 1e-4
 _NEVER = 1e-12
 
@@ -127,12 +127,12 @@ def _drawn(setting: Setting, model: LogisticRegressionModel, right: float, codes
 
 def likeliest(chances: Doubles, wanted: Doubles) -> Codes:
     """Return the largest of each row's chances (n, k), times a factor for each name: as frequent as ``wanted``."""
-    heights, found = np.log(chances + _NEVER), chances.argmax(axis=1)
+    heights, factors = np.log(chances + _NEVER), np.zeros(len(wanted))
     for turn in range(_TURNS):
-        shares = np.bincount(found, minlength=len(wanted)) / len(found)
-        heights += 0.3 / (1 + turn / 20) * np.log((wanted + _LEAST) / (shares + _LEAST))
-        found = heights.argmax(axis=1)
-    return found
+        some = (heights[:_TRIED] + factors).argmax(axis=1)
+        shares = np.bincount(some, minlength=len(wanted)) / len(some)
+        factors += 0.3 / (1 + turn / 20) * np.log((wanted + _LEAST) / (shares + _LEAST))
+    return np.asarray((heights + factors).argmax(axis=1))
 
 
 def shifted(chances: Doubles, wanted: Doubles, power: float) -> Doubles:
