@@ -56,12 +56,19 @@ def test_the_dictionary_and_the_option_name_one_target(folder, run):
 
 
 def test_a_dictionary_goes_out_and_comes_back(folder, run):
-    (folder / "d.csv").write_text(f"{HEAD}\nage,sensitive,integer,0,120,\ncity,,category,,,Graz|Linz|Wien\n", "utf-8")
+    head, age, city = f"{HEAD},missing_codes", "age,sensitive,integer,0,120,,-9|-8", "city,,category,,,Graz|Linz|Wien,"
+    (folder / "d.csv").write_text(f"{head}\n{age}\n{city}\n", "utf-8")
     assert run(*draft("--dictionary", "d.csv")).code == 0
     assert run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv").code == 0
     lines = (folder / "out.csv").read_text("utf-8").splitlines()
-    assert lines[0] == f"{HEAD},missing,date_order"
-    assert {"age,sensitive,integer,0,120,,refuse,", "city,,category,,,Graz|Linz|Wien,refuse,"} <= set(lines)
+    assert lines[0] == f"{HEAD},missing,missing_codes,date_order"
+    assert {"age,sensitive,integer,0,120,,refuse,-9|-8,", "city,,category,,,Graz|Linz|Wien,refuse,,"} <= set(lines)
+    (folder / "people.csv").write_text("age,city\n31,Graz\n-9.0,Linz\n", "utf-8")
+    assert run("plan", "--confirm", "plan.toml").code == 0
+    assert (
+        "the value is missing ('-9.0') (column age, row 2"
+        in run("sanitize", "people.csv", "--plan", "plan.toml", "-o", "o.csv", "--ledger", "l.db").error()
+    )
 
 
 def test_an_export_tells_what_it_leaves_out(folder, run):
@@ -100,7 +107,7 @@ def test_a_dictionary_says_what_becomes_of_missing_values(folder, run):
     assert (made["age"]["missing"], made["age"].get("origin")) == ("own-value", None)
     assert run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv").code == 0
     lines = (folder / "out.csv").read_text("utf-8").splitlines()
-    assert "age,,integer,0,120,,own-value," in lines
-    assert "city,,category?,,,Graz|Linz,own-value?," in lines
+    assert "age,,integer,0,120,,own-value,," in lines
+    assert "city,,category?,,,Graz|Linz,own-value?,," in lines
     (folder / "d.csv").write_text(f"{HEAD},missing\nage,,integer,0,120,,maybe\n", "utf-8")
     assert "row 2 (age), missing: 'maybe' is not one of refuse, own-value" in run(*words, "-o", "p.toml").error()

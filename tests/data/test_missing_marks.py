@@ -1,6 +1,7 @@
 """One meaning of a missing value in a file, whatever the kind of its columns."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ from test_rows_in_parts import in_parts
 
 from workbench.cli.main import main
 from workbench.data.columns import profile as module
+from workbench.data.columns.missing import with_codes
 from workbench.data.columns.profile import profile
 from workbench.data.columns.values import codes, numbers
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over, reading_of
 from workbench.data.schema import GUESS, Attribute
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError
 from workbench.sanitize.plan import load_plan
 
 ROWS = "age,town,empty,born\n31,Hue,NA,2001-02-03\nNA,NA,NA,NA\n-99,Hue,NA,2002-03-04\n44,none,NA,2003-04-05\n"
@@ -46,6 +48,21 @@ def test_na_means_the_same_in_numbers_names_and_dates(file):
 def test_a_word_that_is_declared_as_a_value_is_one(file):
     town = Attribute(name="town", kind="category", domain=("Hue", "NA", "none"), other="Hue")
     assert codes(read_table(file), town).tolist() == [0, 1, 0, 2]
+
+
+def test_codes_of_a_column_are_missing_before_anything_else(file):
+    codes_of = {"age": ("44.0", "-99"), "town": ("Hue",), "born": ("2001-02-03",)}
+    declared = [
+        replace(a, missing_codes=codes_of[a.name], domain=a.domain and ("none", "x")) for a in (AGE, TOWN, BORN)
+    ]
+    table = with_codes(read_table(file), declared)
+    assert np.isnan(numbers(table, AGE)).tolist() == [False, True, True, True]
+    assert codes(table, declared[1]).tolist() == [2, 2, 2, 0]
+    assert np.isnan(numbers(table, BORN)).tolist() == [True, True, False, False]
+    assert {c.name: (c.missing, c.lower) for c in profile(table)}["age"] == (3, 31)
+    assert not np.isnan(numbers(read_table(file), declared[0])[2]), "rows that are sanitised may be any number"
+    with pytest.raises(ParameterError, match="'Hue' is declared missing and is one of the values"):
+        replace(TOWN, missing_codes=("Hue",))
 
 
 def test_stated_marks_replace_the_usual_ones_in_every_column(file):

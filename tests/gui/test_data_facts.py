@@ -5,7 +5,16 @@ import dataclasses
 import pytest
 from hands import go_to
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QWidget,
+)
 
 from workbench.gui.pages.data.domain_editor import listed
 from workbench.gui.pages.data.facts import read
@@ -56,6 +65,20 @@ def test_the_button_leads_to_the_missing_values_once_the_bounds_stand(gaps, qtbo
     assert gaps.session.plan.column("age").missing == "own-value"
     assert not gaps.session.plan.column("age").unfilled
     assert combo.findText("not declared") < 0
+
+
+def test_codes_for_missing_are_typed_and_the_column_is_looked_at_again(gaps, qtbot, idle):
+    gaps.page.table.selectRow(0)
+    field = gaps.findChild(QLineEdit, "fact_missing_codes")
+    qtbot.keyClicks(field, "20, -9")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    idle(gaps)
+    found = gaps.session.profile_of("age")
+    assert (gaps.session.plan.column("age").missing_codes, found.missing, found.lower) == (("20", "-9"), 3, 21)
+    assert type(gaps.session.plan).from_raw(gaps.session.plan.to_raw()) == gaps.session.plan
+    gaps.findChild(QWidget, "attribute_table").setFocus()
+    qtbot.keyClick(gaps, Qt.Key.Key_Z, CTRL)
+    assert (gaps.session.profile_of("age").missing, field.text()) == (1, "")
 
 
 def test_a_suspected_order_of_dates_is_accepted_by_one_click(gaps, press):

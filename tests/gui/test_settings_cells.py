@@ -293,8 +293,8 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     before = doubtful.session.plan
     file = tmp_path / "d.csv"
     file.write_text(
-        "name,role,kind,lower,upper,values\nage,quasi-identifier,integer,0,120,\nnote,target,category,,,a|b|c\n"
-        "height,,real,0,3,\n",
+        "name,role,kind,lower,upper,values,missing_codes\nage,quasi-identifier,integer,0,120,,-9\n"
+        "note,target,category,,,a|b|c,\nheight,,real,0,3,,\n",
         "utf-8",
     )
     told = []
@@ -314,10 +314,10 @@ def test_a_dictionary_is_imported_as_one_step_and_exported_again(doubtful, tmp_p
     idle(doubtful)
     lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
     assert lines == [
-        "name,role,kind,lower,upper,values,missing,date_order",
-        "age,quasi-identifier,integer,0,120,,,",
-        "seen,,date?,,,,refuse?,",
-        "note,target,category,,,a|b|c,refuse?,",
+        "name,role,kind,lower,upper,values,missing,missing_codes,date_order",
+        "age,quasi-identifier,integer,0,120,,,-9,",
+        "seen,,date?,,,,refuse?,,",
+        "note,target,category,,,a|b|c,refuse?,,",
     ]
     qtbot.keyClick(doubtful, Qt.Key.Key_Z, CTRL)
     assert doubtful.session.plan == before

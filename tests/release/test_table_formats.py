@@ -27,6 +27,7 @@ from workbench.release.table_formats import (
     CodedRows,
     ReleasedText,
     TableFormat,
+    released_table,
     suffix_of,
     table_format,
     types_of,
@@ -163,7 +164,7 @@ def test_a_writing_refuses_what_is_not_known():
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path, suffix):
     text = "age;x;day;city;note\n" + "".join(
-        f"{k};{k % 10},5;2024-01-{k % 28 + 1:02};{'Köln' if k % 3 else 'Oslo'};={k}+1\n" for k in range(60)
+        f"{k};{k % 10},5;2024-01-{k % 28 + 1:02};{'=Köln' if k % 3 else 'Oslo'};={k}+1\n" for k in range(60)
     )
     source = tmp_path / "people.csv"
     source.write_bytes(text.encode("cp1252"))
@@ -171,7 +172,7 @@ def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path, suffix)
         {"name": "age", "kind": "integer", "lower": 0, "upper": 120},
         {"name": "x", "kind": "real", "lower": 0, "upper": 10, "cells": 21},
         {"name": "day", "kind": "date", "lower": "2024-01-01", "upper": "2024-12-31", "missing": "own-value"},
-        {"name": "city", "kind": "category", "domain": ["Köln", "Oslo"]},
+        {"name": "city", "kind": "category", "domain": ["=Köln", "Oslo"]},
         {"name": "note", "action": "keep"},
     ]
     plan = Plan.from_plain({"epsilon": 8.0, "writing": {"defuse_formulas": True}, "column": columns})
@@ -183,6 +184,8 @@ def test_a_release_in_every_format_agrees_with_its_certificate(tmp_path, suffix)
     assert found.rows == 60
     assert sorted(found.table.column("note").to_list()) == sorted(f"'={k}+1" for k in range(60))
     assert all(len(found.cells(name)) == 60 for name in ("age", "x", "day", "city"))
+    written = released_table(done.output, FORMATS[suffix], [], writing=found.plan.writing or PLAIN)
+    assert set(written.column("city")) == {"'=Köln", "Oslo"}, "declared values are defused, too"
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])

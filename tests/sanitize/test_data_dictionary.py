@@ -139,10 +139,10 @@ def test_what_was_read_off_the_rows_is_left_out_and_said():
         ]
     )
     assert text.splitlines() == [
-        f"{HEAD},missing,date_order",
-        "age,,integer,,,,refuse,",
-        "city,,category,,,,refuse,",
-        "sex,,category,,,f|m,refuse,",
+        f"{HEAD},missing,missing_codes,date_order",
+        "age,,integer,,,,refuse,,",
+        "city,,category,,,,refuse,,",
+        "sex,,category,,,f|m,refuse,,",
     ]
     assert left_out == ("bounds of age", "values of city")
 
@@ -154,7 +154,7 @@ def test_a_guess_is_marked_and_stays_a_guess():
             {"name": "id", "action": "drop", "role": "identifier", "origin": "guess"},
         ]
     )
-    assert text.splitlines()[1:] == ["age,,integer?,,120,,refuse?,", "id,identifier?,,,,,,"]
+    assert text.splitlines()[1:] == ["age,,integer?,,120,,refuse?,,", "id,identifier?,,,,,,,"]
     age, mark = read_dictionary(text)
     assert with_guesses(age, ("kind", "missing")) == ("kind", "missing")
     assert with_guesses(mark, ("action", "missing")) == ("action", "missing")
@@ -180,6 +180,16 @@ def test_another_kind_takes_the_facts_of_the_former_one_with_it():
     made = changes(entry, Column(name="zip", kind="integer", lower=1000, upper=9999, mechanism="grr"))
     assert (made["lower"], made["upper"], made["mechanism"]) == (None, None, "auto")
     assert made["domain"] == ("1010", "8010")
+
+
+def test_codes_of_missing_values_go_out_and_come_back():
+    text, _ = write_dictionary([{"name": "age", "kind": "integer", "missing_codes": ["-9", "a|b"]}])
+    (age,) = read_dictionary(text)
+    assert age.missing_codes == ("-9", "a|b")
+    (labelled,) = read_dictionary("name,missing_codes\nage,-9=refused\n")
+    assert changes(labelled, Column(name="age", action="drop")) == {"missing_codes": ("-9",)}
+    with pytest.raises(InputError, match="'x' is declared missing and is one of the values"):
+        read_dictionary(f"{HEAD},missing_codes\ncity,,category,,,x|y,x\n")
 
 
 def test_the_order_of_dates_goes_out_and_comes_back():

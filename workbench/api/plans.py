@@ -121,6 +121,7 @@ def plan(
     keep: Iterable[str] = (),
     mechanism: str | Mapping[str, str] = AUTO,
     missing: Iterable[str] = (),
+    missing_codes: Mapping[str, Iterable[Any]] | None = None,
     invalid: str = REFUSE,
     rows_per_person: int | None = None,
     unit: str | None = None,
@@ -151,6 +152,7 @@ def plan(
         keep: columns that are published as they are; epsilon says nothing of them.
         mechanism: the local mechanism of every column, or by column; ``auto`` is the advisor's choice.
         missing: columns in which a missing value is one more value; elsewhere it is refused.
+        missing_codes: what the table holds where a value is missing, by column, such as ``{"age": [-9, 99]}``.
         invalid: ``refuse`` or ``replace``: whether a cell that cannot be used is an error or a missing value.
         rows_per_person: maximum rows per person; multiplies the charge. By default 1, or what ``values`` has found.
         unit: the column that identifies a person: of each, ``rows_per_person`` rows are read, chosen at random, and the
@@ -190,7 +192,8 @@ def plan(
         unit, rows_per_person = whose[0], rows_per_person or whose[1]
     dropped = _left_out(_names(drop), wanted, unit, frame)
     facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted, found)
-    columns = _columns(facts, target, epsilon, _names(missing), mechanism, questions)
+    codes = {name: tuple(map(str, stated)) for name, stated in (missing_codes or {}).items()}
+    columns = _columns(facts, target, epsilon, _names(missing), codes, mechanism, questions)
     if questions is not None:
         questions.require_offered(epsilon)
         for wish in questions.wishes:
@@ -223,6 +226,7 @@ def _columns(
     target: str | None,
     epsilon: float,
     may_miss: list[str],
+    codes: Mapping[str, tuple[str, ...]],
     mechanism: str | Mapping[str, str],
     questions: Questions | None,
 ) -> tuple[Column, ...]:
@@ -233,7 +237,8 @@ def _columns(
     """
     mechanisms = {} if isinstance(mechanism, str) else dict(mechanism)
     named = facts.named()
-    _check_declared({"missing": may_miss, "mechanism": mechanisms, "kinds": facts.kinds}, facts.protected)
+    stated_of = {"missing": may_miss, "missing_codes": codes, "mechanism": mechanisms, "kinds": facts.kinds}
+    _check_declared(stated_of, facts.protected)
     if target is not None and target not in facts.protected:
         near = did_you_mean(target, named)
         raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
@@ -244,6 +249,7 @@ def _columns(
             continue
         stated = facts.column(name)
         stated |= {"missing": OWN_VALUE} if name in may_miss else {}
+        stated |= {"missing_codes": codes[name]} if name in codes else {}
         if name == target:
             weight = {} if name in facts.pairs else {"weight": target_weight(epsilon, len(facts.protected) - 1)}
             stated |= {"role": "target", **weight}
@@ -546,7 +552,12 @@ def _check_names(present: list[str], named: list[str]) -> None:
 
 def _check_declared(given: Mapping[str, Iterable[str]], declared: Iterable[str]) -> None:
     """Raise :class:`ParameterError` for a column that has a setting and no declared facts."""
-    words = {"missing": "missing names it", "mechanism": "it has a mechanism", "kinds": "it has a kind"}
+    words = {
+        "missing": "missing names it",
+        "missing_codes": "it has codes of missing values",
+        "mechanism": "it has a mechanism",
+        "kinds": "it has a kind",
+    }
     for argument, names in given.items():
         for name in (n for n in names if n not in declared):
             raise ParameterError(

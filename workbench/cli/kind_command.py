@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
+from workbench.cli.releasing import (
+    add_certificate,
+    add_defuse,
+    add_release,
+    defusing,
+    place,
+    release,
+    released,
+    released_text,
+)
 from workbench.cli.tables import (
     add_data,
     add_engine,
@@ -132,6 +141,8 @@ class KindCommand:
         self.add_request(parser)
         if self.counts:
             add_engine(parser, "counted")
+        if not kind.own_cost:
+            add_defuse(parser)
         *others, last = kind.suffixes()
         suffixes = f"{', '.join(others)} or {last}" if others else last
         address = ", or the address of a new table in a database" if kind.formats == TABLES else ""
@@ -165,7 +176,7 @@ class KindCommand:
         if named is None:  # every column is read as text, one row of a person
             columns = tuple(Column(name=name, action="drop") for name in table.names)
             named = charged_to(Plan(epsilon=1.0, columns=columns), options.account)
-        plan = kind.planned(named, request)
+        plan = kind.planned(named if kind.own_cost else defusing(options, named), request)
         rows = plan.rows_of(table).rows
         plan = written_like(plan, table, to.format) if kind.formats == TABLES else plan
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)

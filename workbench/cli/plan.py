@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_join, add_output, how_to_read, read_data
 from workbench.data.columns.found import Found, attributes, persons
+from workbench.data.columns.missing import with_codes
 from workbench.data.columns.profile import profile
 from workbench.data.joined import Join
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions
@@ -37,7 +38,7 @@ from workbench.signals import Notice
 
 _DICTIONARY = (
     "take what is declared in this data dictionary: CSV with the header "
-    "name,role,kind,lower,upper,values,missing,date_order, dates as 1990-12-31, values separated by |"
+    "name,role,kind,lower,upper,values,missing,missing_codes,date_order, dates as 1990-12-31, values separated by |"
 )
 _VALUES = (
     "take domains, bounds and rows of a person that `workbench values` has released; FILE has its certificate beside it"
@@ -102,7 +103,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     epsilon = _EPSILON.parse(epsilon_text, "--epsilon")
     keep_inputs(options.output, options.data, options.join, options.dictionary, options.values)
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
-    table = read_data(options, context)
+    table = with_codes(read_data(options, context), dictionary)
     columns = profile(table, cancel=context.cancel, emit=context.emit)
     declared, release_id, found = _declared(options.data), "", list[Found]()
     if options.values is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from workbench.release.path import (
 from workbench.release.signature import sign, signing_key
 from workbench.release.table_formats import FORMATS
 from workbench.release.verdict import Verdict, verdict_on
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.writing import PLAIN, Writing
 from workbench.signals import Notice, Progress
 
 
@@ -48,6 +51,19 @@ def add_certificate(parser: argparse.ArgumentParser) -> None:
     """Add ``--certificate FILE`` of a command whose output may be a table of a database."""
     stated = "where the certificate of a table in a database goes (default TABLE.certificate.json in this folder)"
     parser.add_argument("--certificate", type=Path, metavar="FILE", help=stated)
+
+
+def add_defuse(parser: argparse.ArgumentParser) -> None:
+    """Add ``--defuse-formulas``."""
+    stated = Writing.declared()["defuse_formulas"].help
+    parser.add_argument("--defuse-formulas", action="store_true", help=stated)
+
+
+def defusing(options: argparse.Namespace, plan: Plan) -> Plan:
+    """Return the plan, in which formulas are defused where ``--defuse-formulas`` is given."""
+    if not options.defuse_formulas:
+        return plan
+    return replace(plan, writing=replace(plan.writing or PLAIN, defuse_formulas=True))
 
 
 def add_documents(parser: argparse.ArgumentParser) -> None:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import add_certificate, add_release, place, release, released, released_text
+from workbench.cli.releasing import (
+    add_certificate,
+    add_defuse,
+    add_release,
+    defusing,
+    place,
+    release,
+    released,
+    released_text,
+)
 from workbench.cli.tables import add_data, add_engine, add_join, engine_of, load_confirmed, read_data
 from workbench.params.amounts import counted
 from workbench.release.path import prepare_rows
 from workbench.release.table_formats import SUFFIXES
 from workbench.release.verdict import Verdict
-from workbench.sanitize.writing import PLAIN
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -23,17 +30,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_join(parser)
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
     add_engine(parser, "checked and drawn")
-    stated = "put an apostrophe before text of kept columns that a spreadsheet would run as a formula"
-    parser.add_argument("--defuse-formulas", action="store_true", help=stated)
+    add_defuse(parser)
     add_release(parser, f"the released table; {SUFFIXES}, or the address of a new one in a database")
     add_certificate(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     workers = engine_of(options, context)
-    to, plan = place(options), load_confirmed(options.plan, options.account)
-    if options.defuse_formulas:
-        plan = replace(plan, writing=replace(plan.writing or PLAIN, defuse_formulas=True))
+    to, plan = place(options), defusing(options, load_confirmed(options.plan, options.account))
     table = read_data(options, context, plan)
     done = release(options, context, prepare_rows(plan, table, to, workers), _copy_costs_nothing)
     return released(options, context, done, rows=done.rows)

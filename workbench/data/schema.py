@@ -84,6 +84,12 @@ class Attribute(Parameters):
     missing: str = choice(
         choices=("refuse", OWN_VALUE), default="refuse", help="whether a missing value is an error or one more cell"
     )
+    missing_codes: tuple[str, ...] | None = texts(
+        default=None,
+        shortest=1,
+        most=64,
+        help='what the file writes where a value is missing, such as ["-9", "99"], beside an empty cell',
+    )
     date_order: str | None = choice(
         choices=DATE_ORDERS, default=None, help="day or month first, in dates with the year last, such as 03/12/2020"
     )
@@ -107,6 +113,8 @@ class Attribute(Parameters):
                 ("remove it", declare("kind", "date")),
                 field="date_order",
             )
+        if self.missing_codes is not None:
+            self._check_codes(self.missing_codes)
         if self.domain is not None and "" in self.domain:
             raise ParameterError(
                 'the domain holds "", which is how a missing value is written',
@@ -114,6 +122,16 @@ class Attribute(Parameters):
                 ("remove it", declare("missing", "own-value")),
                 field="domain",
             )
+
+    def _check_codes(self, codes: tuple[str, ...]) -> None:
+        """Strip the codes; refuse one that is a value, too."""
+        object.__setattr__(self, "missing_codes", tuple(dict.fromkeys(code.strip() for code in codes)))
+        assert self.missing_codes is not None
+        values = (*(self.domain or ()), *([] if self.other is None else [self.other]))
+        both = next((code for code in self.missing_codes if not code or code in values), None)
+        if both is not None:
+            what = f"{both!r} is declared missing and is one of the values" if both else "a code for missing is empty"
+            raise ParameterError(what, f"column {self.name}", "remove it from one of the two", field="missing_codes")
 
     def facts(self) -> Attribute:
         """Return only the public facts, without what a subclass adds."""

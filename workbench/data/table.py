@@ -170,6 +170,7 @@ class Table:
         types: the types that the columns have in the file; empty of a file of text.
         missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
             them (:mod:`workbench.data.columns.missing` says what is missing then).
+        missing_codes: by column the cells that are declared to mean a missing value, which are still in ``frame``, too.
         rows_before: how many rows of the whole table come before a part of it.
         row_numbers: of rows that were picked from a table the number of each in it, counted from 0.
         facts: what its file says beside the cells.
@@ -188,6 +189,7 @@ class Table:
     replaces_invalid: bool = False
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
     missing_marks: tuple[str, ...] | None = None
+    missing_codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows_before: int = 0
     row_numbers: Sequence[int] | NDArray[np.integer[Any]] | None = None
     facts: FileFacts = field(default_factory=FileFacts)

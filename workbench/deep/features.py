@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.columns.grid import matrix
+from workbench.data.columns.missing import with_codes
 from workbench.data.images.image_set import BRIGHTEST, ImageSet, ImageShape, class_attribute, pixel_attribute
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
@@ -87,6 +88,10 @@ class Features:
     def facts(self) -> dict[str, Any]:
         """Return what a card must say beside the columns; all public."""
         return {}
+
+    def with_codes(self, table: Table) -> Table:
+        """Return a table of raw rows in which what the columns declare missing is missing."""
+        return with_codes(table, (*self.attributes, self.target))
 
     def inputs(self, table: Table) -> NDArray[Any]:
         """Return X of a table, as :meth:`encode` takes it.

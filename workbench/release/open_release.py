@@ -22,7 +22,7 @@ from workbench.release.atomic import sha256_of
 from workbench.release.certificate import SUFFIX
 from workbench.release.table_formats import released_table
 from workbench.sanitize.plan import AUTO, VALUES, Plan
-from workbench.sanitize.writing import PLAIN
+from workbench.sanitize.writing import PLAIN, shielded
 from workbench.signals.cancel import NEVER, CancelToken
 
 
@@ -42,18 +42,33 @@ def certified_rows(
         )
     plan = plan_of(document, certificate)
     names = [c.name for c in plan.columns if c.action != "drop"]
-    table = _with_points(plan, released_table(path, document["output"]["format"], names, cancel, plan.writing or PLAIN))
+    table = _as_declared(plan, released_table(path, document["output"]["format"], names, cancel, plan.writing or PLAIN))
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
     return as_it_ran(_with_released_values(plan, table), document, certificate), table
 
 
-def _with_points(plan: Plan, table: Table) -> Table:
-    """Return the table with a point in the real numbers that the plan has written with a comma."""
+def _as_declared(plan: Plan, table: Table) -> Table:
+    """Return the table with a point in real numbers that were written with a comma, and with formulas as declared."""
     real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
-    if not real:
+    formulas = formulas_of(plan)
+    if not real and not formulas:
         return table
-    return table.rewritten(lambda frame: frame.with_columns(cs.by_name(real).str.replace(",", ".", literal=True)))
+    changed = [pl.col(name).replace(values) for name, values in formulas.items()]
+    points = cs.by_name(real).str.replace(",", ".", literal=True)
+    return table.rewritten(lambda frame: frame.with_columns(points, *changed))
+
+
+def formulas_of(plan: Plan) -> dict[str, dict[str, str]]:
+    """Return by column the declared values that were defused: how each one is written, and what it is."""
+    if not plan.defuses_formulas:
+        return {}
+    found = {}
+    for column in plan.protected:
+        values = () if column.numeric or column.counted else column.values()
+        changed = {new: old for new, old in zip(shielded(values), values, strict=True) if new != old}
+        found |= {column.name: changed} if changed else {}
+    return found
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:

@@ -15,9 +15,8 @@ from workbench.release.sealed_parts import Sealing
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
-from workbench.sanitize.engine import Draw, defused, draw_prepared, events_of
+from workbench.sanitize.engine import Draw, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.writing import PLAIN
 from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -70,13 +69,13 @@ def rows_work(
             column.grid.encode(table)  # raises at an invalid value
         for kept in (c for c in plan.columns if c.action == "keep"):
             cancel.check()
-            form.require_kept(plan, table, kept.name, defused(plan, table.column(kept.name)))
+            form.require_kept(plan, table, kept.name, table.column(kept.name))
 
     def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
         published = plan.published()
         method = {"columns": described(published, columns), "keep_order": plan.keep_order}
         text, count = _text(drawn, kind)
-        return Made(form.write(text, plan.writing or PLAIN), method, count=count, columns=form.columns(text))
+        return Made(form.written(text, plan), method, count=count, columns=form.columns(text))
 
     return Work(
         kind=ROWS,

@@ -38,7 +38,7 @@ from workbench.release.atomic import write_error
 from workbench.release.parts import keep_room
 from workbench.release.table_formats import CodedRows, TableFormat
 from workbench.sanitize.calibrated import ProtectedColumn
-from workbench.sanitize.engine import defused, sampled
+from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit, Progress
 from workbench.work.ask import Ask
@@ -240,7 +240,7 @@ class SpilledRows(ReadByColumns):
         self._kept = [c.name for c in plan.columns if c.action == "keep"]
 
         def kept_column(part: Table, name: str) -> pl.Series:
-            cells = defused(plan, part.column(name))
+            cells = part.column(name)
             form.require_kept(plan, part, name, cells)
             return cells
 

@@ -30,7 +30,7 @@ from workbench.params import InputError
 from workbench.params.errors import how_to_install, is_missing
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing
+from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing, defused, shielded
 from workbench.signals.cancel import NEVER, CancelToken
 
 ROWS_AT_ONCE = 200_000
@@ -89,6 +89,24 @@ class ReleasedText:
             [as_type(cells_of(frame, name), kind).alias(name) for name, kind in self.types.items()]
         )
 
+    def defused(self) -> ReleasedText:
+        """Return the rows with an apostrophe before text that a spreadsheet would run as a formula."""
+        frame, parts, coded = self.frame, self.parts, self.coded
+        return dataclasses.replace(
+            self,
+            frame=frame and (lambda start, stop: self._defused(frame(start, stop))),
+            parts=parts and (lambda: map(self._defused, parts())),
+            coded=coded
+            and dataclasses.replace(
+                coded,
+                labels={name: texts if name in self.types else shielded(texts) for name, texts in coded.labels.items()},
+            ),
+        )
+
+    def _defused(self, frame: pl.DataFrame) -> pl.DataFrame:
+        texts = [name for name in frame.columns if self.types.get(name, pl.String()) == pl.String()]
+        return frame.with_columns([defused(cells_of(frame, name)).alias(name) for name in texts])
+
 
 def types_of(kinds: Mapping[str, str | None]) -> dict[str, pl.DataType]:
     """Return the types of columns of these kinds: whole numbers, reals and dates; the others are text."""
@@ -113,6 +131,10 @@ class TableFormat:
     write: Callable[[ReleasedText, Writing], Iterator[bytes]]
     read: Callable[[bytes, Writing], pl.DataFrame]
     needs: str = ""
+
+    def written(self, text: ReleasedText, plan: Plan) -> Iterator[bytes]:
+        """Yield the bytes of a release by ``plan``, which says how text is written."""
+        return self.write(text.defused() if plan.defuses_formulas else text, plan.writing or PLAIN)
 
     def columns(self, text: ReleasedText) -> dict[str, str]:
         """Return the columns that a table of a database gets, with their types; none of a file, which holds its own."""
@@ -147,7 +169,8 @@ class TableFormat:
         """Raise :class:`InputError` where the format cannot hold the text of a kept column; before it is charged."""
         encoding = self._encoding(plan)
         if self.name == "xlsx":
-            long = (cells.str.len_chars() > _EXCEL_CELL).arg_true()
+            most = _EXCEL_CELL - plan.defuses_formulas  # for its apostrophe
+            long = (cells.str.len_chars() > most).arg_true()
             if len(long):
                 what, hint = f"an Excel cell holds {_EXCEL_CELL:,} letters at most", "write .csv or .parquet"
                 raise InputError(what, rows.place(name, int(long[0])), hint, code="output-format")

@@ -28,8 +28,10 @@ from workbench.params import InputError, ParameterError, Parameters, did_you_mea
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, divided
 from workbench.privacy.central.quantile_choice import Held, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
+from workbench.release.open_release import plan_of
 from workbench.release.verify_any import verified
 from workbench.sanitize.plan import REPLACE, Column, Plan
+from workbench.sanitize.writing import shielded
 from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -118,7 +120,15 @@ def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found
     release = verified(path, cancel)
     if release.document.get("kind") != KIND:
         raise InputError("this is not a release of values", str(path), "name what `workbench values` has released")
-    return decode(release.release.read_bytes(), str(path)), release.document["release_id"]
+    lines = decode(release.release.read_bytes(), str(path))
+    if plan_of(release.document, path).defuses_formulas:
+        lines = [dataclasses.replace(line, column=_bare(line.column), value=_bare(line.value)) for line in lines]
+    return lines, release.document["release_id"]
+
+
+def _bare(text: str) -> str:
+    """Return a name or value without the apostrophe that keeps a spreadsheet from running it."""
+    return text[1:] if shielded([text[1:]]) == [text] else text
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,9 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
             made = bounds(noisy, answers.least[name])
             lines += [Found(name, lower=made[0], upper=made[1])] if made is not None else []
         lines += [Found(asked.person or "", count=answers.rows)] if answers.rows is not None else []
+        if plan.defuses_formulas:
+            texts = [shielded([getattr(line, name) for line in lines]) for name in ("column", "value")]
+            lines = [dataclasses.replace(line, column=c, value=v) for line, c, v in zip(lines, *texts, strict=True)]
         return Made(encode(lines), _method(answers, least))
 
     return Work(

@@ -1,15 +1,17 @@
 r"""A data dictionary: what is publicly known about the columns of a table, as a CSV that a person can keep.
 
-The header is ``name,role,kind,lower,upper,values,missing,date_order``; ``name`` is needed, the others may be absent or
-in another order. An empty cell declares nothing. Dates are written ``1990-12-31``. The values of a list are separated
-by ``|``; blanks around a value do not count; a bar, a blank or a backslash that belongs to a value has a backslash
-before it: ``\|``, ``\ ``, ``\\``. Bounds and values need a kind in the same row, because 0 may be a number or a name.
+The header is ``name,role,kind,lower,upper,values,missing,missing_codes,date_order``; ``name`` is needed, the others may
+be absent or in another order. An empty cell declares nothing. Dates are written ``1990-12-31``. The values of a list
+are separated by ``|``; blanks around a value do not count; a bar, a blank or a backslash that belongs to a value has a
+backslash before it: ``\|``, ``\ ``, ``\\``. Bounds and values need a kind in the same row, because 0 may be a number
+or a name.
 
 What other programs write is read as well: the titles and kinds of :data:`TITLES` and :data:`WORDS`, values as
 ``1=never; 2=often``, of which the codes are taken, and columns of :data:`PROSE`, which declare nothing.
 
-``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``; ``date_order`` says how dates with the
-year last are written: ``day-first`` or ``month-first``. A role, kind, ``missing`` or ``date_order`` that ends in ``?``
+``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``; ``missing_codes`` lists what the file
+writes where a value is missing: ``-9|99``; ``date_order`` says how dates with the year last are written: ``day-first``
+or ``month-first``. A role, kind, ``missing`` or ``date_order`` that ends in ``?``
 is a guess that nobody has confirmed: an export marks it so, and an import leaves it a guess. Facts that were read off
 the rows are left out of an export, and the export says which.
 """
@@ -32,7 +34,7 @@ from workbench.params.codec import read_text, read_toml, require_table
 from workbench.params.field import RealField, did_you_mean
 from workbench.sanitize.plan import UNFILLED, Column
 
-HEADER = ("name", "role", "kind", "lower", "upper", "values", "missing", "date_order")
+HEADER = ("name", "role", "kind", "lower", "upper", "values", "missing", "missing_codes", "date_order")
 ORDERS = ("day-first", "month-first")
 TITLES = {"variable": "name", "column": "name", "field": "name", "type": "kind", "min": "lower", "max": "upper"}
 """Other titles for what the header names."""
@@ -78,13 +80,14 @@ class Entry:
     upper: float | None = None
     domain: tuple[str, ...] | None = None
     missing: str | None = None
+    missing_codes: tuple[str, ...] | None = None
     date_order: str | None = None
     guessed: tuple[str, ...] = ()
 
     @property
     def declares(self) -> bool:
         """Whether it says anything."""
-        stated = (self.role, self.kind, self.missing, self.date_order, *self.facts.values())
+        stated = (self.role, self.kind, *(getattr(self, way) for way in _WAYS), *self.facts.values())
         return any(fact is not None for fact in stated)
 
     @property
@@ -160,9 +163,9 @@ def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[s
             facts = {}
         if column.kind is None:
             facts = {}  # bounds without a kind say nothing
-        values = SEPARATOR.join(map(_escaped, facts.get("domain", ())))
+        values, codes = (SEPARATOR.join(map(_escaped, of or ())) for of in (facts.get("domain"), column.missing_codes))
         bounds = ("" if fact not in facts else _bound(facts[fact]) for fact in ("lower", "upper"))
-        writer.writerow((column.name, role, kind, *bounds, values, missing, order))
+        writer.writerow((column.name, role, kind, *bounds, values, missing, codes, order))
     return out.getvalue(), tuple(left_out)
 
 
@@ -244,6 +247,7 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
         upper=upper,
         domain=_values(cells["values"], f"{place}, values") if said["values"] else None,
         missing=missing,
+        missing_codes=_listed(said["missing_codes"], f"{place}, missing_codes") if said["missing_codes"] else None,
         date_order=order,
         guessed=tuple(fact for fact, is_guess in marks.items() if is_guess),
     )
@@ -259,7 +263,7 @@ def _check_together(entry: Entry, place: str) -> None:
     if not all(fact in entry.facts for fact in needed):
         return
     try:
-        Column(name=entry.name, kind=entry.kind, **entry.facts)
+        Column(name=entry.name, kind=entry.kind, missing_codes=entry.missing_codes, **entry.facts)
     except WorkbenchError as error:
         raise ParameterError(f"{place}: {error.what}") from None
 
@@ -313,12 +317,18 @@ def _day(text: str, place: str) -> int:
 
 
 def _values(text: str, place: str) -> tuple[str, ...]:
-    parts = [_bare(part) for part in _split(text)]
-    coded = [part.partition("=") for part in text.split(";") if part.strip()]
-    if len(parts) < 2 <= len(coded) and all(sign for _code, sign, _label in coded):  # 1=never; 2=often
-        parts = [code.strip() for code, _sign, _label in coded]
+    parts = _listed(text, place)
     if len(parts) < 2:
         raise ParameterError(f"{place}: there is one value, {parts[0]!r}", hint=f"separate values by {SEPARATOR}")
+    return parts
+
+
+def _listed(text: str, place: str) -> tuple[str, ...]:
+    """Return the values, or codes, of a list."""
+    parts = [_bare(part) for part in _split(text)]
+    coded = [part.partition("=") for part in text.split(";") if part.strip()]
+    if len(parts) < 2 and coded and all(sign for _code, sign, _label in coded):  # 1=never; 2=often
+        parts = [code.strip() for code, _sign, _label in coded]
     if "" in parts:
         raise ParameterError(f"{place}: a value is empty", hint="remove it; a missing value is not listed")
     seen: set[str] = set()
@@ -370,7 +380,7 @@ def _escaped(value: str) -> str:
     return out
 
 
-_WAYS = ("missing", "date_order")
+_WAYS = ("missing", "missing_codes", "date_order")
 
 
 class Present(Declaration, Protocol):

@@ -21,7 +21,6 @@ from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.writing import STARTS_FORMULA
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
@@ -30,7 +29,6 @@ from workbench.work.noise import RowStudy
 from workbench.work.work import cost_of
 
 _ROWS_AT_ONCE = 1 << 20
-_NUMBER = r"^\s*[+\-\x{2212}]?[0-9.,]+([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +136,7 @@ def draw_prepared(
         coins = ask.local(column.column.name, column.randomiser.exact_epsilon)
         cells[column.column.name] = sampled(column, encoded, order, coins, cancel)
     emit(Progress(len(columns), total, "order of rows"))
-    kept = {c.name: defused(plan, _reordered(table.column(c.name), order)) for c in plan.columns if c.action == "keep"}
+    kept = {c.name: _reordered(table.column(c.name), order) for c in plan.columns if c.action == "keep"}
     dropped = {c.name for c in plan.columns if c.action == "drop"}
     emit(Progress(total, total, "sanitised"))
     return Draw(
@@ -171,11 +169,3 @@ def sampled(
 
 def _reordered(series: pl.Series, order: NDArray[np.int64] | None) -> pl.Series:
     return series if order is None else series.gather(pl.Series(order.astype(np.uint32)))
-
-
-def defused(plan: Plan, cells: pl.Series) -> pl.Series:
-    """Return kept text, with an apostrophe before what a spreadsheet would run, if the plan says so."""
-    if plan.writing is None or not plan.writing.defuse_formulas:
-        return cells
-    runs = cells.str.contains(STARTS_FORMULA) & ~cells.str.contains(_NUMBER)
-    return ("'" + cells).zip_with(runs.fill_null(value=False), cells)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.data.columns.grid import Grid, grid
+from workbench.data.columns.missing import with_codes
 from workbench.data.impossible import checked_list
 from workbench.data.joined import Join
 from workbench.data.persons import as_planned
@@ -225,8 +226,15 @@ class Plan(Parameters):
         """Whether no cell is refused for its value, so that every table with the plan's columns is valid."""
         return self.invalid == REPLACE
 
+    @property
+    def defuses_formulas(self) -> bool:
+        """Whether text that a spreadsheet would run gets an apostrophe in a released file."""
+        return self.writing is not None and self.writing.defuse_formulas
+
     def rows_of(self, table: Table, coins: Entropy | None = None, *, counted: bool = False) -> Table:
-        """Return ``table`` with invalid values replaced, and with the rows of each person bounded, if the plan says so.
+        """Return ``table`` as the plan reads it: declared codes are missing, and it may replace invalid values.
+
+        The rows of each person are bounded, where it names who that is.
 
         Every mechanism, learner and study that follows a plan reads its table, all rows of it, through this. Each call
         chooses rows anew, by the operating system's coins, in a study by seeded ones; each figure of a release costs
@@ -237,8 +245,8 @@ class Plan(Parameters):
             InputError: the table is not joined as the plan says.
         """
         self.require_joined(table)
-        replaces, most = self.replaces_invalid, self.rows_per_person
-        return as_planned(table, replaces_invalid=replaces, person=self.unit, most=most, coins=coins, counted=counted)
+        rows, replaces, most = with_codes(table, self.columns), self.replaces_invalid, self.rows_per_person
+        return as_planned(rows, replaces_invalid=replaces, person=self.unit, most=most, coins=coins, counted=counted)
 
     @property
     def joined_on(self) -> str | None:

@@ -227,6 +227,8 @@ class _Choices:
             table |= {"lower": UNFILLED, "upper": UNFILLED}
         elif kind == "category":
             table["domain"] = UNFILLED
+        if entry is not None and entry.missing_codes is not None:
+            table["missing_codes"] = list(entry.missing_codes)
         if entry is not None and entry.missing is not None:
             table["missing"] = entry.missing
         elif column.missing:
@@ -292,7 +294,7 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
     """
     name, guessed = column.name, "kind" in entry.guessed
     needed = ("lower", "upper") if entry.kind in ("integer", "real", "date") else ("domain",)
-    facts = {**entry.facts, "date_order": entry.date_order}
+    facts = {**entry.facts, "missing_codes": entry.missing_codes, "date_order": entry.date_order}
     stated = Column(name=name, action="drop", kind=entry.kind, role=entry.role, **facts).to_plain()
     table = {**stated, "action": "protect"}
     if from_data and not entry.facts and entry.kind == column.kind:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from workbench.data.csv.options import known_encoding
 from workbench.params import Parameters, boolean, choice, text
+
+if TYPE_CHECKING:  # the window's first paint does not wait for it
+    import polars as pl
 
 DELIMITERS = (",", ";", "\t", "|")
 
 STARTS_FORMULA = r"^[\s\x{feff}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{2212}]|^[\t\r\n]"
 """What a spreadsheet takes for the beginning of a formula, where the cell is not a number: also behind blanks, which
 some cut off, and in the wide letters of East Asia."""
+_NUMBER = r"^\s*[+\-\x{2212}]?[0-9.,]+([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +28,7 @@ class Writing(Parameters):
     decimal: str = choice(choices=(".", ","), default=".", help="decimal mark of the real numbers in a .csv file")
     encoding: str = text(default="utf-8", longest=40, help="character encoding of a .csv file")
     defuse_formulas: bool = boolean(
-        default=False, help="put an apostrophe before kept text that a spreadsheet would run as a formula"
+        default=False, help="put an apostrophe before text that a spreadsheet would run as a formula"
     )
 
     def __post_init__(self) -> None:
@@ -32,3 +38,16 @@ class Writing(Parameters):
 
 
 PLAIN = Writing()
+
+
+def defused(cells: pl.Series) -> pl.Series:
+    """Return text with an apostrophe before what a spreadsheet would run."""
+    runs = cells.str.contains(STARTS_FORMULA) & ~cells.str.contains(_NUMBER)
+    return ("'" + cells).zip_with(runs.fill_null(value=False), cells)
+
+
+def shielded(texts: Sequence[str]) -> list[str]:
+    """Return what :func:`defused` makes of a few texts."""
+    import polars as pl
+
+    return defused(pl.Series(texts, dtype=pl.String)).to_list()

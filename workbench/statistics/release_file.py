@@ -13,10 +13,12 @@ from typing import Any
 
 from workbench.params import InputError
 from workbench.params.codec import csv_bytes, parse_json
+from workbench.sanitize.writing import shielded
 from workbench.statistics.figure import UNKNOWN, Figure
 
 FIELDS = ("statistic", "column", "group", "value", "estimate", "low", "high", "sparse", "source")
 FORMATS = {".csv": "csv", ".json": "json"}
+TEXTS = ("column", "group", "value", "source")
 _NUMBERS = ("estimate", "low", "high")
 _SPARSE = {"yes": True, "no": False}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
@@ -40,9 +42,13 @@ def _short(value: float | str) -> float | int | str:
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
-def encode(figures: Sequence[Figure], kind: str) -> bytes:
-    """Return the bytes of a released file of format ``kind``."""
-    return written(records(figures), kind)
+def encode(figures: Sequence[Figure], kind: str, *, defuse: bool = False) -> bytes:
+    """Return the bytes of a released file of format ``kind``; ``defuse`` is what a plan's ``defuse_formulas`` says."""
+    found = records(figures)
+    if defuse and kind == "csv":
+        texts = {name: shielded([r[name] for r in found]) for name in TEXTS}
+        found = [{**r, **{name: cells[k] for name, cells in texts.items()}} for k, r in enumerate(found)]
+    return written(found, kind)
 
 
 def written(found: Sequence[dict[str, Any]], kind: str) -> bytes:
@@ -50,7 +56,7 @@ def written(found: Sequence[dict[str, Any]], kind: str) -> bytes:
     if kind == "json":
         return (json.dumps({"figures": found}, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     # A carriage return inside a name is quoted only where every text is.
-    bare = not any("\r" in r[name] for r in found for name in ("column", "group", "value", "source"))
+    bare = not any("\r" in r[name] for r in found for name in TEXTS)
     lines = ({**r, "sparse": "yes" if r["sparse"] else "no"} for r in found)
     rows = [FIELDS, *([line[name] for name in FIELDS] for line in lines)]
     return csv_bytes(rows, quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_NONNUMERIC)

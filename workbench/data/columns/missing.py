@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
 import polars as pl
 
 from workbench.data.schema import Attribute
@@ -13,9 +17,44 @@ MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
 """Words that mean a missing value, whatever their case, where nobody stated the marks of the file (``--missing``)."""
 
 
-def marked(table: Table, name: str) -> pl.Series:
-    """Return the cells of a column, shape (n,); those that hold a stated mark of a missing value are null."""
+class Coded(Protocol):
+    """A column of which codes may be declared missing, in a plan, a draft or a data dictionary."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+
+    @property
+    def missing_codes(self) -> tuple[str, ...] | None:
+        """What the file writes where a value is missing."""
+
+
+def with_codes(table: Table, columns: Iterable[Coded]) -> Table:
+    """Return a table of raw rows in which the codes that the columns declare missing are missing.
+
+    Sanitised rows are never read so: their noise may be the same number as a code.
+    """
+    stated = {column.name: column.missing_codes for column in columns if column.missing_codes}
+    return table.replaced(missing_codes=stated) if stated or table.missing_codes else table
+
+
+def uncoded(table: Table, name: str) -> pl.Series:
+    """Return the cells of a column, shape (n,); those that hold a code which is declared missing are null.
+
+    Blanks around them do not count, nor do zeros behind the decimal mark: a file may write −9 as ``-9.0``.
+    """
     cells = table.column(name)
+    codes = table.missing_codes.get(name)
+    if not codes:
+        return cells
+    zeros = rf"{re.escape(table.decimal or '.')}0+$"
+    bare = [pl.Series(texts).str.strip_chars().str.replace(zeros, "") for texts in (cells, codes)]
+    return cells.set(bare[0].is_in(bare[1].to_list()).fill_null(value=False), None)
+
+
+def marked(table: Table, name: str) -> pl.Series:
+    """Return the cells of a column, shape (n,); a declared code or stated mark of a missing value is null."""
+    cells = uncoded(table, name)
     if table.missing_marks is None:
         return cells
     return cells.set(cells.str.strip_chars().is_in(list(table.missing_marks)).fill_null(value=False), None)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.missing import marked, missing_cells, refuse_first, refuse_missing, shown
+from workbench.data.columns.missing import marked, missing_cells, refuse_first, refuse_missing, shown, uncoded
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -219,7 +219,7 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         ParameterError: the domain is not declared.
     """
     domain = attribute.values()
-    cells = table.column(attribute.name)
+    cells = uncoded(table, attribute.name)
     if attribute.kind == "boolean" and attribute.domain is None:
         words = cells.str.strip_chars().str.to_lowercase()
         index = words.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)

@@ -397,6 +397,41 @@ def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> Dra
     return dataclasses.replace(plan, columns=columns)
 
 
+def follow_codes(session: Session, jobs: JobCenter) -> None:
+    """Look anew at each column in which other codes are declared missing, for as long as the window is there."""
+    read: dict[str, tuple[str, ...]] = {}  # the codes under which columns of the open table were looked at
+
+    def follow() -> None:
+        opened = session.opened
+        stated = {c.name: c for c in session.plan.columns if c.missing_codes}
+        if opened is None or not (stated or read):
+            return
+        for raw in opened.profile:
+            if raw.name not in stated and read.pop(raw.name, None):
+                opened.profiles[raw.name] = raw
+        differ = {n: c for n, c in stated.items() if n in opened.profiles and read.get(n) != c.missing_codes}
+        if not differ:
+            return
+
+        def work(emit: Emit, cancel: CancelToken) -> list[ColumnProfile]:
+            from workbench.data.columns.missing import with_codes
+            from workbench.data.columns.profile import profile
+
+            table = with_codes(opened.table, differ.values())
+            return list(profile(table.replaced(frame=table.frame[list(differ)]), cancel=cancel, emit=emit))
+
+        def apply(found: list[ColumnProfile]) -> None:
+            if session.opened is opened:
+                opened.profiles.update((made.name, made) for made in found)
+                read.update((name, column.missing_codes or ()) for name, column in differ.items())
+                session.plan_changed.emit()
+
+        jobs.start(Job(tr("Looking at columns"), work), key="codes", shown=False, on_result=apply)
+
+    session.table_changed.connect(read.clear)
+    session.plan_changed.connect(follow)
+
+
 # -- images -----------------------------------------------------------------------------------------------------------
 
 

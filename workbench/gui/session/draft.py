@@ -95,6 +95,7 @@ class DraftColumn:
     bounds_origin: str = "declared"
     role: str | None = None
     missing: str = "refuse"
+    missing_codes: tuple[str, ...] | None = None
     date_order: str | None = None
     mechanism: str = "auto"
     purpose: str = "statistics"

@@ -108,6 +108,7 @@ class OpenTable:
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
+        """By name what each column looks like where codes that are declared missing are (:func:`follow_codes`)."""
         return {profile.name: profile for profile in self.profile}
 
     def rows_under(self, plan: DraftPlan) -> int:

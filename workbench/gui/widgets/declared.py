@@ -21,7 +21,7 @@ def written(column: DraftColumn, fact: str, spec: str = ".15g") -> str:
     value = getattr(column, fact)
     if value is None:
         return tr("false, true") if fact == "domain" and column.kind == "boolean" else ""
-    if fact == "domain":
+    if fact in ("domain", "missing_codes"):
         return ", ".join(map(_quoted, value))
     if column.kind == "date":
         return datetime.date.fromordinal(int(value)).isoformat()

@@ -76,7 +76,10 @@ class NetworkTask:
     def rows(self) -> Table:
         """Return the rows as the plan reads them."""
         return as_planned(
-            self.table, replaces_invalid=self.replace_invalid, person=self.unit, most=self.rows_per_person
+            self.features.with_codes(self.table),
+            replaces_invalid=self.replace_invalid,
+            person=self.unit,
+            most=self.rows_per_person,
         )
 
     @property

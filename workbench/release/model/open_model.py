@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
 from workbench.data.columns.grid import matrix
+from workbench.data.columns.missing import with_codes
 from workbench.data.images.idx import NAMES
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import PACKED_OR_PICTURES
@@ -145,6 +146,7 @@ class OpenModel:
 
     def read(self, table: Table) -> NDArray[Any]:
         """Return X of a table, or the images of a set."""
+        table = with_codes(table, self.attributes)
         if isinstance(self.model, ReadsImages):
             return self.model.inputs_of(table)
         table.require([a.name for a in self.attributes])

@@ -123,6 +123,7 @@ def _prepared(task: NetworkTask, ledger: Ledger, emit: Emit, cancel: CancelToken
     if test is not None:
         if not test.public:
             shown.append((test.table, "test"))
+        test = replace(test, table=features.with_codes(test.table))
         if task.replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
         _require_classes(features, test.table)

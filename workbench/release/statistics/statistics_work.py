@@ -71,10 +71,10 @@ def statistics_work(
         ParameterError: the request does not fit the plan, or ε is too small for it.
     """
     queries = queries_of(request.checked(plan), plan, epsilon, rows, delta)
-    return work_of(request, queries, kind, Budget(exact(epsilon), delta) if delta else None)
+    return work_of(request, queries, kind, plan, Budget(exact(epsilon), delta) if delta else None)
 
 
-def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budget | None = None) -> Work:
+def work_of(request: Request, queries: Sequence[Query], kind: str, plan: Plan, budget: Budget | None = None) -> Work:
     """Return the release of a request's ``queries``; verification makes its files again, by former rules, too."""
     columns = tuple(dict.fromkeys(b.column.name for query in queries for b in query.columns))
     reader = Counted(queries, columns)
@@ -89,7 +89,9 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, budget: Budge
         return answers
 
     def files(answers: Answers, cancel: CancelToken) -> Made:
-        return Made(encode(figures(queries, answers, cancel), kind), _method(queries, answers))
+        return Made(
+            encode(figures(queries, answers, cancel), kind, defuse=plan.defuses_formulas), _method(queries, answers)
+        )
 
     return Work(
         kind=KIND,
@@ -181,7 +183,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         yield "the certificate is of rules that this version of the program does not know"
         return
     queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta, rules=rules)
-    work = work_of(request, queries, kind)
+    work = work_of(request, queries, kind, plan)
     yield from rerun(document, work, output, cancel, lambda made: _unlike(made, output, kind))
 
 

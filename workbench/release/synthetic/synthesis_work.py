@@ -32,7 +32,6 @@ from workbench.release.table_formats import (
 )
 from workbench.release.verify import rerun, unknown_values
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.writing import PLAIN
 from workbench.signals import CancelToken, Emit
 from workbench.synth import Synthesiser
 from workbench.synth.base import CHOICE, MODEL, Answered, Query, Setting, events
@@ -112,7 +111,7 @@ def synthesis_work(
             )
             parts = partial(at, lambda start: rows.frame(coins, start, start + ROWS_AT_ONCE))
             text = ReleasedText(None, count, types, parts, coded)
-        return form.write(text, plan.writing or PLAIN), form.columns(text)
+        return form.written(text, plan), form.columns(text)
 
     return _work_of(method, setting, count, joined(plan.impossible, chosen.impossible), written)
 

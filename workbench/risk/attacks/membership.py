@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
 from workbench.data.columns.grid import matrix
+from workbench.data.columns.missing import with_codes
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION, has_target, target_of, task
@@ -88,6 +89,7 @@ def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[A
     Raises:
         InputError: a column is missing, a cell does not fit what the card declares, or there are fewer than ``least``.
     """
+    table = with_codes(table, (*model.attributes, model.target))
     X = rows_of(model, table)
     y = target_of(table, model.target)
     filled = has_target(y)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.missing import marked, missing_cells
+from workbench.data.columns.missing import marked, missing_cells, with_codes
 from workbench.data.columns.profile import profile_column
 from workbench.data.columns.values import codes, numbers
 from workbench.data.schema import Attribute
@@ -99,6 +99,9 @@ def read_compared(
     Raises:
         InputError: the tables have no column in common, or too few rows, or not the target.
     """
+    if plan is not None:  # a release has no codes: noise may be the same number
+        original = with_codes(original, plan.columns)
+        control = control and with_codes(control, plan.columns)
     tables = [original, released, *([] if control is None else [control])]
     columns, labels, left_out = _shared_columns(tables, plan, cancel)
     if not columns:

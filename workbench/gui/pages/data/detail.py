@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from workbench.data.schema import Attribute
 from workbench.gui.pages.data.attribute_table import AttributeModel, Histogram
-from workbench.gui.pages.data.facts import ROLE_MEANING, Remedy, SuspicionLines, found_in_rows, way_edit
+from workbench.gui.pages.data.facts import ROLE_MEANING, Remedy, SuspicionLines, found_in_rows, names, way_edit
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.error_text import in_the_window
@@ -33,6 +33,7 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.declared import written
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
 from workbench.params import InputError, ParameterError
@@ -52,6 +53,10 @@ ORDERS = (
     ("month-first", tr_later("month first")),
 )
 HELP = {
+    "missing_codes": tr_later(
+        "What the file writes where a value is missing, such as -9 or 99, with commas between. Such a cell counts as "
+        "missing before anything else is read of it; it must be known from the file’s description, not from the rows"
+    ),
     "missing": tr_later(
         "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
         "‘missing’: whether somebody has a value is protected as well, like one more value"
@@ -81,6 +86,7 @@ CHOSEN = {
 HOW_MANY = tr_later("how many values")
 TITLES = {
     "missing": tr_later("if a value is missing"),
+    "missing_codes": tr_later("codes that mean missing"),
     "date_order": tr_later("day or month first"),
     "other": tr_later("if a value is not listed"),
     "cells": HOW_MANY,
@@ -103,6 +109,14 @@ class ReadingFacts(QWidget):
         self._column: DraftColumn | None = None
         self._edited: tuple[DraftColumn, ...] = ()
         self.missing = named(ChoiceBox(), "fact_missing", tr("What a missing value means"), tr(HELP["missing"]))
+        self.codes = named(
+            QLineEdit(),
+            "fact_missing_codes",
+            tr("What the file writes where a value is missing"),
+            tr(HELP["missing_codes"]),
+        )
+        self.codes.setPlaceholderText(tr("none"))
+        self.codes.editingFinished.connect(self._take_codes)
         self.order = named(ChoiceBox(), "fact_date_order", tr("Day or month first"), tr(HELP["date_order"]))
         self.other = named(ChoiceBox(), "fact_other", tr("What a value that is not listed becomes"), tr(HELP["other"]))
         self.other_field = named(QLineEdit(), "fact_other_field", tr("A value that collects what is not listed"))
@@ -116,7 +130,7 @@ class ReadingFacts(QWidget):
         self.other.activated.connect(self._take_other)
         self.other_field.editingFinished.connect(self._take_other)
         self.cells.editingFinished.connect(self._take_cells)
-        fields: tuple[QWidget, ...] = self.missing, self.order, self.other, self.cells, values
+        fields: tuple[QWidget, ...] = self.missing, self.codes, self.order, self.other, self.cells, values
         self._fields = dict(zip(TITLES, fields, strict=True))
         self._titles = {fact: label(tr(words), "muted") for fact, words in TITLES.items()}
         self._holders = {fact: panel(stack(self._titles[fact], self._fields[fact], spacing=2)) for fact in TITLES}
@@ -124,7 +138,7 @@ class ReadingFacts(QWidget):
             self._titles[fact].setToolTip(tr(HELP[fact]))
             self._titles[fact].setBuddy(field)
             field.setMinimumWidth(0)
-            self._holders[fact].hide()  # all five side by side would widen the window for good
+            self._holders[fact].hide()  # all six side by side would widen the window for good
         shown = lines(*((holder, WIDTH) for holder in self._holders.values()), None)
         self.setLayout(stack(shown, self.problem, spacing=2))
         self._fit()
@@ -143,7 +157,7 @@ class ReadingFacts(QWidget):
     def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
         """Show the facts of one attribute; an edit changes every column of ``edited`` that it fits."""
         self._column, self._edited = column, tuple(edited) or (column,)
-        shown = ("missing", *_further_facts(column)) if column.protected and column.kind else ()
+        shown = ("missing", "missing_codes", *_further_facts(column)) if column.protected and column.kind else ()
         for key in sorted(self._holders, key=lambda key: key in shown):
             # Those that go are hidden first: Qt lays the window out at each that comes, and never narrower again.
             self._holders[key].setVisible(key in shown)
@@ -151,6 +165,8 @@ class ReadingFacts(QWidget):
         self._fill(self.missing, MISSING, column.missing)
         self.missing.setEnabled(not replaced)
         self.missing.setToolTip(tr(REPLACED) if replaced else tr(HELP["missing"]))
+        if not self.codes.hasFocus():
+            self.codes.setText(written(column, "missing_codes"))
         self._fill(self.order, ORDERS, column.date_order)
         self._fill_other(column)
         if not self.cells.hasFocus():
@@ -213,6 +229,13 @@ class ReadingFacts(QWidget):
             self._edit(lambda columns: tr("say what is not listed in {columns}", columns=columns), other=value)
         else:
             self._fill_other(self._column)
+
+    def _take_codes(self) -> None:
+        codes = tuple(dict.fromkeys(filter(None, names(self.codes.text())))) or None
+        if self._column is not None and codes != self._column.missing_codes:
+            self._edit(
+                lambda columns: tr("say which codes mean missing in {columns}", columns=columns), missing_codes=codes
+            )
 
     def _take_cells(self) -> None:
         if self._column is None:

@@ -164,13 +164,13 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     if not text.strip():
         return None
     if fact == "domain":
-        names = [n for n in _names(text) if n]
-        if len(names) == 1:
+        values = [n for n in names(text) if n]
+        if len(values) == 1:
             raise ParameterError(
-                tr("{value} is one value, and a column that is released has at least two", value=repr(names[0])),
+                tr("{value} is one value, and a column that is released has at least two", value=repr(values[0])),
                 hint=tr("write all its values, with commas between them"),
             )
-        return NAMES.check(names, tr("the values of {name}", name=column.name))
+        return NAMES.check(values, tr("the values of {name}", name=column.name))
     words = tr(BOUNDS[fact], name=column.name)
     if column.kind == "date":
         return _day(text.strip(), column.date_order, words)
@@ -202,7 +202,7 @@ def _day(text: str, order: str | None, words: str) -> float:
         ) from None
 
 
-def _names(text: str) -> list[str]:
+def names(text: str) -> list[str]:
     """Return the values of a list parted by commas or lines; what is in quotes is taken as it is."""
     return [quoted.replace('""', '"') if mark else bare.strip() for mark, quoted, bare in _NAME.findall(text)]
 

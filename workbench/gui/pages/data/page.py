@@ -12,7 +12,7 @@ from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
-from workbench.gui.project.open_table import open_table
+from workbench.gui.project.open_table import follow_codes, open_table
 from workbench.gui.session.blocking import refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
@@ -54,6 +54,7 @@ class DataPage(PageFrame):
         self._brought_up = QElapsedTimer()
         self._add_place("start", scrolled(stack(self._start), "data_start_area", sideways=True))
         self.body.addWidget(self._views, 1)
+        follow_codes(session, jobs)
         session.opening_failed.connect(self._opening_failed)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))

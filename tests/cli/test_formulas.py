@@ -1,0 +1,38 @@
+"""No released CSV runs a formula in a spreadsheet, where that is asked for; what is read again is as declared."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+FACTS = 'name = "city"\nkind = "category"\ndomain = ["=Rom", "Graz"]'
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["statistics", "--epsilon", "40"],
+        ["synthesize", "--epsilon", "40"],
+        ["values", "--epsilon", "2", "--delta", "1e-6", "--category", "city"],
+        ["sanitize"],
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_a_name_that_is_a_formula_gets_an_apostrophe_in_every_released_csv(tmp_path, monkeypatch, run, asked):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("city,age\n" + "=Rom,31\nGraz,40\n" * 200)
+    Path("p.toml").write_text(
+        'version = 1\nepsilon = 40.0\n[reading]\nheader = "yes"\n'
+        f'[[column]]\n{FACTS}\n[[column]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 99\n'
+    )
+    words = [asked[0], "t.csv", "--plan", "p.toml", *asked[1:], "-o", "o.csv", "--ledger", "l.db", "--defuse-formulas"]
+    assert run(*words).code == 0
+    cells = {cell for line in csv.reader(Path("o.csv").read_text().splitlines()) for cell in line}
+    assert "'=Rom" in cells
+    assert "=Rom" not in cells
+    assert "defuse_formulas = true" in json.loads(Path("o.csv.certificate.json").read_text())["plan"]
+    assert run("verify", "o.csv").code == 0
+    if asked[0] == "values":
+        assert run("plan", "t.csv", "--epsilon", "1", "--values", "o.csv", "-o", "q.toml").code == 0
+        assert '"=Rom"' in Path("q.toml").read_text()
