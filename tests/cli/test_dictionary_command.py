@@ -53,6 +53,7 @@ def test_the_dictionary_and_the_option_name_one_target(folder, run):
     assert "calls 'city' the target" in run(*draft("--dictionary", "d.csv", "--target", "age")).error()
     assert run(*draft("--dictionary", "d.csv")).code == 0
     assert columns(folder / "plan.toml")["city"]["role"] == "target"
+    assert "the target 'city' is to be dropped, too" in run(*draft("--target", "city", "--drop", "city")).error()
 
 
 def test_a_dictionary_goes_out_and_comes_back(folder, run):

@@ -235,12 +235,12 @@ def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(train
 def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
     hands.finish("sample_people")
     hands.finish("tab_rows")
-    assert not hands.sees("release_high")
+    assert not hands.sees("budget_warning")
     hands.click("tab_protect")
     hands.type_into("plan_epsilon_field", "8")
     hands.idle()
     hands.finish("tab_rows")
-    assert "a suspicion of 10 % can grow to 99.7 %" in hands.text("release_high")
+    assert "a suspicion of 10 % can grow to 99.7 %" in hands.text("budget_warning")
     assert hands.text("fact_replace_one") == "8"
 
 

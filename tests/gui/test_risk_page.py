@@ -50,7 +50,9 @@ def test_figures_follow_each_tick_at_once(hands):
     assert hands.text("risk_what").startswith("Shown here: how many rows are unique")
     tick(hands, "age")
     assert hands.text("risk_said") == "2 of 9 rows are unique by these columns (22.22 %); the smallest class has 1 row."
-    tick(hands, "ill", "Sensitive")
+    hands.click_cell(COLUMNS, "ill", "Sensitive")
+    assert hands.text("risk_said").startswith("These figures are of the columns that were ticked before")
+    hands.idle()
     assert figures(hands)["distinct ℓ of ill"] == "1"
     assert figures(hands)["k"] == "1"
     tick(hands, "age")
@@ -196,6 +198,9 @@ def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
     asked = []
     monkeypatch.setattr(figures_first, "may_show", lambda parent, session, **more: asked.append(1) or "shown")
     tick(hands, "age")
+    tick(hands, "town")
+    assert hands.text("risk_said") == "Who could be found by age, town?"
+    tick(hands, "town")
     assert not hands.sees("risk_figures")  # nothing is measured before it is asked
     hands.finish("risk_run")
     assert asked == [1]

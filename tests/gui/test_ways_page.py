@@ -236,10 +236,11 @@ def test_the_question_repeats_that_more_than_is_offered_to_anyone_is_released(ha
     hands.click("tab_questions")
     hands.click("who_anyone")
     hands.click("tab_ways")
-    hands.type_into("ways_epsilon_field", "3")
+    hands.type_into("ways_epsilon_field", "100")
     hands.idle()
-    above = hands.text("ways_offered")
-    assert "ε up to 1" in above
+    above = hands.text("budget_warning")
+    assert above.endswith("ε up to 1.")
+    assert hands.window.page.primary is not hands.see("ways_release")
     hands.choose_way("Statistics")
     hands.finish("tab_statistics")
     hands.type_into("release_target", str(tmp_path / "figures.csv"))
@@ -248,6 +249,8 @@ def test_the_question_repeats_that_more_than_is_offered_to_anyone_is_released(ha
     hands.until(lambda: bool(asked))
     hands.idle()
     assert above in asked[0]
+    assert asked[0].count("⚠") == 1, "it is said once"
+    assert hands.window.page.primary is not hands.see("release_now")
     assert statuses() == []
 
 

@@ -138,6 +138,13 @@ def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_reco
         release(tmp_path / "l.sqlite", tmp_path / "o.csv", Plan.from_plain({**plain, "epsilon": 3, "column": columns}))
     with pytest.raises(ParameterError, match="the target 'town' is not one of the columns"):
         release(tmp_path / "l.sqlite", tmp_path / "o.csv", chosen={"target": "town"})
+    columns = [
+        {"name": "pay", "action": "drop", "role": "target"} if c["name"] == "pay" else c for c in plain["column"]
+    ]
+    dropped = Plan.from_plain({**plain, "epsilon": 3, "column": columns})
+    for asked in ({"target": "pay"}, {"method": "marginals"}):
+        with pytest.raises(ParameterError, match="the plan drops the target 'pay'"):
+            release(tmp_path / "l.sqlite", tmp_path / "o.csv", dropped, chosen=asked)
     with pytest.raises(ParameterError, match="none is named"):
         release(tmp_path / "l.sqlite", tmp_path / "o.csv", chosen={"method": "marginals"})
     assert names_in(tmp_path) == set()

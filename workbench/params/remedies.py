@@ -155,6 +155,7 @@ def list_values(*, other: bool = False) -> Remedy:
     return Remedy(LIST_VALUES, "declare a domain with other" if other else "declare a domain")
 
 
+PROTECT_TARGET = Remedy(PROTECT, 'write action = "protect" for it')
 REPLACE_VALUES = Remedy(
     REPLACE_INVALID, 'count such values as missing: invalid = "replace" in the plan', {"of": "values"}
 )

@@ -106,6 +106,8 @@ def draft(
     persons = [unit] if unit else []
     needed = () if questions is None else questions.needed
     _require_columns([*dropped, *([target] if target else []), *needed, *persons], names)
+    if target in dropped:
+        raise ParameterError(f"the target {target!r} is to be dropped, too", hint="leave one of the two out")
     left_out = [] if questions is None else [name for name in names if name not in needed]
     chosen = _Choices(
         target=target,

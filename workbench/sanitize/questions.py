@@ -278,7 +278,7 @@ class PlannedColumn(Protocol):
 
 def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:
     """Return the answers that a plan has; for a plan without questions, those that fit its ε and target."""
-    target = next((c.name for c in columns if c.role == "target"), None)
+    target = next((c.name for c in columns if c.role == "target" and c.action != DROPPED), None)
     if asked is None:
         model = (MODEL,) if target is not None else ()
         asked = Asked(recipient=recipient_at(epsilon).name, asks=(AVERAGES, PAIRS, *model))

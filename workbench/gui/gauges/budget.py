@@ -68,8 +68,8 @@ class BudgetGauge(Card):
         else:
             facts += self._show_account(account, account.cap, cost)
         self._facts.show_lines([*facts, *_delta_of(account)])
-        if cost is not None and cost > HIGH:
-            self._warn(high_words(cost))
+        if cost is not None and (words := warned_of(session.questions, session.plan.epsilon, cost)):
+            self._warn(words)
 
     def _show_nothing(self) -> None:
         self._show_figure("–")
@@ -220,9 +220,9 @@ def second_words(questions: Questions, way: str) -> str:
 
 
 def warned_of(questions: Questions, planned: Decimal, charged: Decimal) -> str:
-    """Return what is to be known of a high ε before it is charged, as further paragraphs; empty where it is low."""
-    high = f"⚠ {high_words(charged)}" if charged > HIGH else ""
-    return "".join(f"\n\n{one}" for one in (high, offered_words(questions, planned)) if one)
+    """Return the warning of a high ε before it is charged: what it allows, and why it is not offered, or nothing."""
+    high = high_words(charged) if charged > HIGH else ""
+    return " ".join(filter(None, (high, offered_words(questions, planned))))
 
 
 def offered_words(questions: Questions, epsilon: Decimal) -> str:
@@ -230,4 +230,4 @@ def offered_words(questions: Questions, epsilon: Decimal) -> str:
     if epsilon <= questions.most:
         return ""
     who = recipient(questions.recipient)
-    return tr("⚠ {title}: {why}", title=tr_sentence(who.title), why=tr_sentence(who.why))
+    return f"{tr_sentence(who.title)}: {tr_sentence(who.why)}"

@@ -157,7 +157,7 @@ class PointPanel(Card):
         self._figure.setText(f"{where}:  {facts.figure}")
         say(self._warning, facts.warning)
         above = offered_words(self._session.questions, Decimal(repr(facts.epsilon)))
-        say(self._offered, "" if facts.without_privacy else above)
+        say(self._offered, f"⚠ {above}" if above and not facts.without_privacy else "")
         self._take.setVisible(not facts.without_privacy)
         self._take.setEnabled(self._session.opened is not None)
         self._train.setVisible(bool(facts.model) and not facts.without_privacy)

@@ -416,7 +416,12 @@ def _warnings(outlook: BeforeRelease) -> str:
     high = warned_of(outlook.plan.questions, outlook.plan.epsilon, outlook.cost.epsilon)
     lacks = lacking(outlook.lacks)
     outside = _listed(tr("Not covered by ε:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
-    return f"{high}{lacks}{outside}{_about_the_file(outlook)}"
+    return f"{warning(high)}{lacks}{outside}{_about_the_file(outlook)}"
+
+
+def warning(words: str) -> str:
+    """Return a warning as a further paragraph; empty where there is none."""
+    return f"\n\n⚠ {words}" if words else ""
 
 
 def lacking(lacks: Sequence[str]) -> str:

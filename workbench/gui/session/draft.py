@@ -306,7 +306,7 @@ class DraftPlan:
 
     @cached_property
     def target(self) -> str | None:
-        return next((c.name for c in self.columns if c.role == "target"), None)
+        return next((c.name for c in self.columns if c.role == "target" and c.action != "drop"), None)
 
     @cached_property
     def questions(self) -> Questions:

@@ -21,7 +21,7 @@ from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator, SummingEstimator
 from workbench.learners.tasks import target_of
 from workbench.params import InputError, ParameterError, Parameters
-from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
+from workbench.params.remedies import DECLARE, PROTECT_TARGET, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost, exact
 from workbench.release.card import MODEL, card_facts, made, model_bytes
@@ -197,8 +197,7 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
     goal = plan.column(target)
     features = tuple(c for c in plan.columns if c.action != "drop" and c.name != target)
     if goal.action == "drop":
-        hint = Remedy(PROTECT, 'write action = "protect" for it')
-        raise ParameterError(f"the plan drops the target {target!r}", hint=hint, code="no-target")
+        raise ParameterError(f"the plan drops the target {target!r}", hint=PROTECT_TARGET, code="no-target")
     if not features:
         raise ParameterError("the plan leaves no column to learn from", hint="protect at least one besides the target")
     if goal.missing == "own-value" and not plan.replaces_invalid:

@@ -17,6 +17,7 @@ from workbench.data.impossible import joined
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import ParameterError, counted
+from workbench.params.remedies import PROTECT_TARGET
 from workbench.privacy.entropy import Entropy
 from workbench.release.certificate import certificate_path, require_format, stated_budget
 from workbench.release.kinds import Repeated
@@ -69,12 +70,16 @@ def synthesis_setting(
             f"the plan publishes the column {kept[0]!r} as it is, and no row of a synthetic table is anybody's",
             hint='write action = "protect" or "drop" for it',
         )
-    roles = [column.name for column in plan.protected if column.role == "target"]
+    roles = [column.name for column in plan.columns if column.role == "target"]
     target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
+    dropped = any(column.name == target and column.action == "drop" for column in plan.columns)
+    present = None if dropped else target
     facts = [column.facts() for column in plan.protected]
     columns = coarse_columns(facts)
-    method = method_for(chosen.method, facts, place_of_target(columns, target), rows, epsilon, delta)
-    place = place_of_target(columns, target, method)
+    method = method_for(chosen.method, facts, place_of_target(columns, present), rows, epsilon, delta)
+    if dropped and (chosen.target is not None or method.needs_target):
+        raise ParameterError(f"the plan drops the target {target!r}", hint=PROTECT_TARGET, code="no-target")
+    place = place_of_target(columns, present, method)
     impossible = joined(plan.impossible, chosen.impossible)
     setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, impossible, method)
     require_bounded(setting, method)

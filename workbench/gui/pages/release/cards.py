@@ -7,7 +7,6 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.release.pane import FactOf
 from workbench.gui.pages.release_account import (
     both_words,
@@ -25,10 +24,9 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import confirm
-from workbench.gui.widgets.explain import Explainable, of_plan, percent
+from workbench.gui.widgets.explain import Explainable, of_plan
 from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
 from workbench.params import ParameterError
-from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.account_name import checked_name
 
 NAME = tr_later(
@@ -216,7 +214,6 @@ class CostCard(Card):
         self._facts = Facts()
         self.allowed: tuple[Decimal, Decimal] | None = None
         self._short = label("", "danger", wrap=True, name="release_short")
-        self._high = label("", "warn", wrap=True, name="release_high")
         tip = tr("Lower ε, and δ if there is one, to what remains under the cap")
         self.use_rest = button(tr("Use what remains"), "release_use_rest", tip=tip)
         tip = tr("Allow all releases of this table together more ε")
@@ -227,9 +224,7 @@ class CostCard(Card):
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session))
         head = caption(tr("WHAT IT COSTS"), self._explain)
-        self.body.add(
-            head, self._figure, self._means, self._facts, self._high, self._short, self.use_rest, self.raise_cap, None
-        )
+        self.body.add(head, self._figure, self._means, self._facts, self._short, self.use_rest, self.raise_cap, None)
 
     def show_cost(self, found: Foreseen | None, facts: tuple[FactOf, ...], *, done: bool) -> None:
         """Show a cost against the account; ``found`` is ``None`` until it is known, ``done`` if it was released."""
@@ -249,11 +244,6 @@ class CostCard(Card):
         if found is not None:
             lines += [Fact(key, tr(words), said(found.facts), tip=tr(tip)) for key, words, tip, said in facts]
         self._facts.show_lines([*lines, *self._left(cost)])
-        high = ""
-        if cost is not None and cost > HIGH:
-            grown = percent(posterior(float(cost), 0.1).high)
-            high = tr("⚠ High: a suspicion of 10 % can grow to {high}.", high=grown)
-        say(self._high, high)
         self._show_short(cost, delta, done=done)
 
     def _neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> list[Fact]:

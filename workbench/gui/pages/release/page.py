@@ -296,15 +296,16 @@ class SettingsPage(ReleasePage):
         self.in_sight(self._follow)()
 
     def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
-        """Highlight what leads on: never to pay twice, nor to pay for noise."""
+        """Highlight what leads on: never to pay twice, to pay for noise, or to pay more ε than is offered."""
         session, pane = self.session, self._pane
         first = self._release
         if not running and pane is not None:
             released = done or self._model_is_newest
+            poor = isinstance(pane, RowsPane) and pane.says_little(self._foreseen)
             if released or short:
                 first = self._onward
                 self._name_onward(done=released)
-            elif isinstance(pane, RowsPane) and pane.says_little(self._foreseen):
+            elif poor or session.plan.epsilon > session.questions.most:
                 first = self._better
         if session.images is not None:
             first = self._train

@@ -220,6 +220,7 @@ WHAT = tr_later(
     "Shown here: how many rows are unique or in small classes, how likely an outsider is to find one of these people, "
     "which rows are unique, and which columns make them so."
 )
+FORMER = tr_later("These figures are of the columns that were ticked before; those of the new choice follow.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
 
 
@@ -465,6 +466,7 @@ class RiskPage(PageFrame):
             self._take(None)
         elif asked != self._asked:
             self._asked = asked
+            self.refresh()
             self.follow(measure(self.session, self.jobs, asked, on_result=self._take, on_failure=self._refused))
 
     def _stop(self) -> None:
@@ -510,6 +512,8 @@ class RiskPage(PageFrame):
         self._fold.setText(f"{tr('More')} {'▾' if shown else '▸'}")
         self._fold.setVisible(opened)
         self._folded.setVisible(shown)
+        former = self._found is not None and self._found.asked != self._asked
+        self.said.setText(tr(FORMER) if former else self._invitation() if self._found is None else _said(self._found))
         ready = opened and bool(self.known.names(QUASI))
         self._run.setVisible(opened)
         for part in (self._report, self._generalise):
@@ -538,7 +542,6 @@ class RiskPage(PageFrame):
         self._show_view()
         for segment in self._segments.values():
             segment.setVisible(found is not None)
-        self.said.setText(self._invitation() if found is None else _said(found))
         more = found is not None and found.figures["unique"] > len(found.rows) > 0
         self.listed.setVisible(more)
         self.listed.setText(tr("The {most} with the highest scores.", most=tr_number(MOST_ROWS, ",")))

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 
 from workbench.gui.gauges.budget import first_words, second_words, warned_of
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
-from workbench.gui.pages.release_tasks import lacking
+from workbench.gui.pages.release_tasks import lacking, warning
 from workbench.gui.pages.run_page import NO_TARGET, RunPage, model_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import messages as words
@@ -258,7 +258,7 @@ class TrainPage(RunPage):
         asked = self.session.questions
         second = "" if self.session.opened is None else second_words(asked, MODEL)
         text += first_words(self.session.account, found.epsilon, found.delta, second)
-        text += f"{warned_of(asked, found.epsilon, found.epsilon)}{lacking(lacks)}"
+        text += f"{warning(warned_of(asked, found.epsilon, found.epsilon))}{lacking(lacks)}"
         noted = filter(None, (f"{changed}." if changed else "", tr_sentence(self.session.account.seen)))
         text += "".join(f"\n\n⚠ {note}" for note in noted)
         verbs = {"yes": tr("Train and release")}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from workbench.gui.gauges.budget import offered_words
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.release_account import CHARGED_AGAIN
 from workbench.gui.pages.run_page import draft_refusal, first_problem
@@ -108,10 +107,9 @@ class WaysPage(PageFrame):
         self._count = label("", name="ways_count")
         marks = row(*self._at.values(), None, self._count, spacing=4)
         self._reason = label("", wrap=True, name="ways_reason")
-        self._offered = label("", "warn", wrap=True, name="ways_offered")
         self._second = button("", "ways_second", "link", press=self._choose_second)
         asked = row(label("ε", "muted"), (self.entry, 1))
-        self._top = Card(asked, marks, row((self._reason, 1), self._second), self._offered, pad=12, spacing=6)
+        self._top = Card(asked, marks, row((self._reason, 1), self._second), pad=12, spacing=6)
 
     def _make_table(self) -> None:
         self._model = DecideModel(self.session, self._marks)
@@ -265,7 +263,7 @@ class WaysPage(PageFrame):
         return _count(way)
 
     def _show_reason(self) -> None:
-        found, session = self._marks.ways, self.session
+        found = self._marks.ways
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
         reason = "" if found is None else " ".join(map(tr_sentence, filter(None, (found.reason, self._both()))))
@@ -277,10 +275,9 @@ class WaysPage(PageFrame):
         if second is not None:
             tip = tr("Choose the way of that release; each is charged by itself")
             reword(self._second, tr("Second: {way}", way=inside(second[0])), tip)
-        say(self._offered, offered_words(session.questions, session.plan.epsilon))
 
     def _show_release(self) -> None:
-        """Highlight what leads on: never a release that is mostly noise, or that answers nothing."""
+        """Highlight what leads on: no release that is mostly noise, answers nothing, or has more ε than is offered."""
         session, way, found = self.session, self.session.way, self._marks.ways
         own = self._chosen()
         poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
@@ -296,7 +293,8 @@ class WaysPage(PageFrame):
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
             reword(self._better, tr("{title} instead", title=tr_sentence(better.title)))
-        lead = self._better if better is not None and better.useful > 0 else None if poor else self._release
+        dear = session.plan.epsilon > session.questions.most
+        lead = self._better if better is not None and better.useful > 0 else None if poor or dear else self._release
         lead = self._released if done else lead  # the highlighted button never pays twice
         self.primary = lead
         for part in (self._release, self._better, self._released):
