@@ -63,7 +63,7 @@ def formulas_of(plan: Plan) -> dict[str, dict[str, str]]:
     """Return by column the declared values that were defused: how each one is written, and what it is."""
     if not plan.defuses_formulas:
         return {}
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for column in plan.protected:
         values = () if column.numeric or column.counted else column.values()
         changed = {new: old for new, old in zip(shielded(values), values, strict=True) if new != old}

@@ -224,7 +224,8 @@ class _Choices:
         if self.from_data:
             return _table(attribute_from_data(_as_class(column) if name == self.target else column)), ""
         kind = "category" if name == self.target and column.distinct <= _MOST_CLASSES else column.kind
-        table, note = {"name": name, "action": "protect", "kind": kind}, ""
+        table: dict[str, Any] = {"name": name, "action": "protect", "kind": kind}
+        note = ""
         if kind in ("integer", "real", "date"):
             table |= {"lower": UNFILLED, "upper": UNFILLED}
         elif kind == "category":

@@ -407,7 +407,8 @@ def follow_codes(session: Session, jobs: JobCenter) -> None:
         if opened is None or not (stated or read):
             return
         for raw in opened.profile:
-            if raw.name not in stated and read.pop(raw.name, None):
+            if raw.name in read and raw.name not in stated:
+                del read[raw.name]
                 opened.profiles[raw.name] = raw
         differ = {n: c for n, c in stated.items() if n in opened.profiles and read.get(n) != c.missing_codes}
         if not differ:

@@ -86,7 +86,7 @@ CHOSEN = {
 HOW_MANY = tr_later("how many values")
 TITLES = {
     "missing": tr_later("if a value is missing"),
-    "missing_codes": tr_later("codes that mean missing"),
+    "missing_codes": tr_later("codes for missing"),
     "date_order": tr_later("day or month first"),
     "other": tr_later("if a value is not listed"),
     "cells": HOW_MANY,
