@@ -81,6 +81,13 @@ def test_codes_for_missing_are_typed_and_the_column_is_looked_at_again(gaps, qtb
     assert (gaps.session.profile_of("age").missing, field.text()) == (1, "")
 
 
+def test_formulas_are_defused_where_a_listed_value_is_one(gaps, press):
+    assert not gaps.findChild(QCheckBox, "defuse_formulas").isVisible()
+    gaps.session.edit_column("town", "list", domain=("=A", "B"))
+    press(gaps, "defuse_formulas")
+    assert gaps.session.plan.defuses_formulas
+
+
 def test_a_suspected_order_of_dates_is_accepted_by_one_click(gaps, press):
     gaps.page.table.selectRow(1)
     assert "year is last" in gaps.findChild(QLabel, "suspicion_0").accessibleName()

@@ -217,7 +217,12 @@ class _Choices:
             table, note = self._guessed(column, entry)
         except InputError as error:
             return _dropped(name, f"{name} is dropped: {error.what}", origin=GUESS)
-        return {**table, "origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}, note
+        said = (
+            {}
+            if entry is None
+            else {"role": entry.role, "missing_codes": entry.missing_codes and list(entry.missing_codes)}
+        )
+        return {**table, "origin": GUESS, **{key: value for key, value in said.items() if value}}, note
 
     def _guessed(self, column: ColumnProfile, entry: Entry | None) -> tuple[dict[str, Any], str]:
         name = column.name
@@ -230,8 +235,6 @@ class _Choices:
             table |= {"lower": UNFILLED, "upper": UNFILLED}
         elif kind == "category":
             table["domain"] = UNFILLED
-        if entry is not None and entry.missing_codes is not None:
-            table["missing_codes"] = list(entry.missing_codes)
         if entry is not None and entry.missing is not None:
             table["missing"] = entry.missing
         elif column.missing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -11,13 +12,14 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSplitter, QWidget
 from workbench.data.databases.address import title_of
 from workbench.gui.pages.data.facts import Edit
 from workbench.gui.session.blocking import refused_columns
-from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
 from workbench.gui.widgets.basic import hold, label, lines, mark_wrong, named, row, say, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
+from workbench.sanitize.writing import shielded
 
 TITLE = tr_later("Rows per person")
 PERSON = tr_later(
@@ -34,8 +36,7 @@ ORDER = tr_later(
     "name or by date, the place reveals whose row it is, and no ε covers that"
 )
 FORMULAS = tr_later(
-    "Text of columns that are published as they are gets an apostrophe before =, +, − or @, so that no spreadsheet "
-    "runs it; the certificate says so"
+    "Released text gets an apostrophe before =, +, − or @, so that no spreadsheet runs it; the certificate says so"
 )
 REPLACE = tr_later(
     "No row is refused for what it says. A missing or unreadable value becomes one more value, ‘missing’; a number "
@@ -121,7 +122,7 @@ class WholeTable(QWidget):
         self.unit.setEnabled(opened is None or not opened.second)  # the tables are joined on it
         self.order.setChecked(plan.keep_order)
         self.formulas.setChecked(plan.defuses_formulas)
-        self.formulas.setVisible(plan.defuses_formulas or any(c.action == "keep" for c in plan.columns))
+        self.formulas.setVisible(plan.defuses_formulas or any(map(_may_run, plan.columns)))
         self.invalid.setChecked(plan.replaces_invalid)
         self.invalid.setEnabled(not plan.unit)  # rows are emptied, and an empty value is refused otherwise
         say(self._stated, " ".join(_warnings(opened, plan)))
@@ -159,6 +160,16 @@ class WholeTable(QWidget):
 
     def _with_order(self, kept: bool) -> Edit:
         return tr(KEEP_ORDER) if kept else tr("shuffle the rows"), self._session.plan.with_(keep_order=kept)
+
+
+def _may_run(column: DraftColumn) -> bool:
+    """Return whether a spreadsheet may take a released value of the column for a formula."""
+    return column.action == "keep" or (column.protected and column.domain is not None and _has_formula(column.domain))
+
+
+@lru_cache(maxsize=1024)
+def _has_formula(values: tuple[str, ...]) -> bool:
+    return shielded(values) != [*values]
 
 
 def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
