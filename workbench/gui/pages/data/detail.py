@@ -55,7 +55,7 @@ ORDERS = (
 HELP = {
     "missing_codes": tr_later(
         "What the file writes where a value is missing, such as -9 or 99, with commas between. Such a cell counts as "
-        "missing before anything else is read of it; it must be known from the file’s description, not from the rows"
+        "missing before anything else is read of it; it must be known from the file's description, not from the rows"
     ),
     "missing": tr_later(
         "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
