@@ -427,7 +427,7 @@ def follow_codes(session: Session, jobs: JobCenter) -> None:
                 read.update((name, column.missing_codes or ()) for name, column in differ.items())
                 session.plan_changed.emit()
 
-        jobs.start(Job(tr("Looking at columns"), work), key="codes", shown=False, on_result=apply)
+        jobs.start(Job(tr("Looking at columns"), work), key="codes", stoppable=False, on_result=apply)
 
     session.table_changed.connect(read.clear)
     session.plan_changed.connect(follow)
