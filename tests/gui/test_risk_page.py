@@ -199,7 +199,7 @@ def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
     monkeypatch.setattr(figures_first, "may_show", lambda parent, session, **more: asked.append(1) or "shown")
     tick(hands, "age")
     tick(hands, "town")
-    assert hands.text("risk_said") == "Who could be found by age, town?"
+    assert hands.text("risk_said") == "Who could be found by age and town?"
     tick(hands, "town")
     assert not hands.sees("risk_figures")  # nothing is measured before it is asked
     hands.finish("risk_run")
