@@ -1,5 +1,6 @@
 """The release of a synthetic table: charged first, certified, verified; refused and killed runs."""
 
+import json
 import math
 from decimal import Decimal
 from pathlib import Path
@@ -14,12 +15,13 @@ from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import Released, destination, prepare, release_prepared
-from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.synthetic.synthesis_work import VALUES, synthesis_work
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verify_any
+from workbench.release.verify_any import ledger_claims, verified, verify_any
+from workbench.render.document import Grid
 from workbench.sanitize.plan import Plan
 from workbench.synth import SYNTHESISERS
-from workbench.synth.chances import RIGHT
+from workbench.synth.chances import AS_MARGINALS, BY_CHANCES, LIKELIEST, RIGHT
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.tan import fine_cuts
 
@@ -56,8 +58,28 @@ def test_a_release_with_a_model_says_what_its_training_asked(tmp_path, method, t
     told = certificate_of(tmp_path / "out.csv")
     assert {"query": asked, "form": "model", "columns": [], "cells": []} in told["method"]["measured"]
     assert verify_any(tmp_path / "out.csv") == []
+    blocks = next(
+        s.blocks for s in verified(tmp_path / "out.csv").paper().sections if s.title.startswith("What was asked")
+    )
+    paper = {line[0]: line[1] for line in next(b.rows for b in blocks if isinstance(b, Grid))}
+    assert paper[asked] == "the training of a model, with discrete Gaussian noise"
+    honest = json.dumps(told)
     forge(tmp_path / "out.csv", lambda document: document["method"]["measured"][0].update(columns=["age"]))
     assert "does not fit its columns" in " ".join(verify_any(tmp_path / "out.csv"))
+    if method == "chances":
+        assert told["method"]["values"].removeprefix(f"{VALUES}; ") in (BY_CHANCES, LIKELIEST)
+
+        def pairs_with_the_target(document):
+            for entry in document["method"]["measured"][-2:]:
+                entry.update(columns=["age", "city"], cells=[2, 2][: len(entry["cells"])])
+
+        for change, found in (
+            (pairs_with_the_target, "are not those of the method"),
+            (lambda document: document["method"].update(values=f"{VALUES}; {AS_MARGINALS}"), "says otherwise how"),
+        ):
+            forge(tmp_path / "out.csv", lambda document: document.update(json.loads(honest)))
+            forge(tmp_path / "out.csv", change)
+            assert found in " ".join(verify_any(tmp_path / "out.csv"))
 
 
 @pytest.mark.parametrize(

@@ -279,6 +279,7 @@ class Tables:
         fit: a model of cliques that fits them nearly, from which the last fit begins.
         coarser: the cells of the model, where they are not those of the columns.
         finish: makes rows of what is drawn, where these are not the cells of the columns yet.
+        stated: what a certificate says of that: one of the sentences of :attr:`Synthesiser.says`.
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -286,6 +287,7 @@ class Tables:
     fit: Fit | None = None
     coarser: Coarser | None = None
     finish: Callable[[Codes, Entropy], Codes] | None = None
+    stated: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,6 +307,7 @@ class Synthesiser:
         inner: the setting whose tables are counted, where these are not of the columns as they are; it is another one
             where rows are read one by one.
         numbers: how many numbers each query of a training makes of all rows, where these take long.
+        says: sentences of which a certificate has the one that is true: how the target is drawn.
     """
 
     name: str
@@ -318,6 +321,7 @@ class Synthesiser:
     cuts: Callable[[int, Budget, int], int] | None = None
     inner: Callable[[Setting], Setting] = lambda setting: setting
     numbers: Callable[[Setting], int] = lambda setting: 0
+    says: Callable[[Setting], tuple[str, ...]] = lambda setting: ("",)
 
 
 def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:

@@ -42,6 +42,13 @@ RIGHT, _RIGHT_PART = "rows that the model names right", 0.1
 DECIDED = 0.9
 """Share of rows that the model names right, from which the other columns decide the target."""
 
+BY_CHANCES, LIKELIEST, AS_MARGINALS = (
+    "the target is drawn by the chances that the private model gives each row",
+    "the target is each row's likeliest name by the private model, which is right for at least 90 % of rows as counted",
+    "no model was trained, and the target is drawn as by marginals",
+)
+"""How the target is drawn, for certificates."""
+
 _FLATTEST, _SHARPEST = 0.05, 8.0
 _TRIED, _HALVINGS, _ROUNDS, _TURNS = 20_000, 12, 30, 200
 _LEAST = 1e-4
@@ -91,7 +98,7 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
 def _ask(questions: Questions) -> Tables:
     setting, target = questions.setting, questions.setting.target
     if not has_chances(setting):
-        return MARGINALS.ask(questions)
+        return replace(MARGINALS.ask(questions), stated=AS_MARGINALS)
     learner = _learner(setting)
 
     def trained(ask: Ask, rows: CodedRows) -> tuple[LogisticRegressionModel, float]:
@@ -103,7 +110,12 @@ def _ask(questions: Questions) -> Tables:
 
     model, right = questions.model(trained)
     tables = tree_asked(questions, _others(setting), _queries(setting)[-1].paid.strength)
-    return replace(tables, finish=lambda codes, coins: _drawn(setting, model, right, codes, coins))
+    stated = LIKELIEST if right >= DECIDED else BY_CHANCES
+    return replace(tables, finish=lambda codes, coins: _drawn(setting, model, right, codes, coins), stated=stated)
+
+
+def _says(setting: Setting) -> tuple[str, ...]:
+    return (BY_CHANCES, LIKELIEST) if has_chances(setting) else (AS_MARGINALS,)
 
 
 def _drawn(setting: Setting, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
@@ -153,4 +165,5 @@ CHANCES = Synthesiser(
     ask=_ask,
     inner=inner_of,
     numbers=numbers_of,
+    says=_says,
 )

@@ -36,12 +36,14 @@ class SyntheticRows:
         codes: (rows, d) coarse cells.
         answered: what was measured, and for which ε.
         releasable: whether noise and sampling were drawn from the operating system.
+        stated: how the target was drawn, for certificates, where a method has more than one way.
     """
 
     columns: tuple[CoarseColumn, ...]
     codes: Codes
     answered: tuple[Answered, ...]
     releasable: bool
+    stated: str = ""
 
     def cells(self, entropy: Entropy, start: int = 0, stop: int | None = None) -> list[CellArray]:
         """Return the cells of the public grid, of each column: drawn within the coarse ones, anew in each call."""
@@ -114,7 +116,7 @@ def synthesised(
     for columns, mask in setting.impossible:
         if mask[tuple(codes[:, place] for place in columns)].any():
             raise AssertionError("a row was drawn that cannot occur")
-    return SyntheticRows(setting.columns, codes, tuple(questions.answered), ask.releasable)
+    return SyntheticRows(setting.columns, codes, tuple(questions.answered), ask.releasable, tables.stated)
 
 
 def fitted_model(

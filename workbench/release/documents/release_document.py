@@ -28,7 +28,7 @@ from workbench.render.values import Bar, BarsFigure, BarsRow
 from workbench.risk.generalise.models import MODELS
 from workbench.sanitize.calibrated import each_protected_column
 from workbench.statistics.queries import DRAWN
-from workbench.synth.base import CHOICE
+from workbench.synth.base import CHOICE, MODEL
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 
@@ -317,6 +317,8 @@ def _queries(stated: Mapping[str, Any], people: int) -> Section:
             what = "a choice by the exponential mechanism"
         elif more.get("form") == DRAWN:
             what = f"cells drawn by the exponential mechanism, and counts around them with discrete {noise} noise"
+        elif more.get("form") == MODEL:
+            what = f"the training of a model, with discrete {noise} noise"
         elif made.local:
             what = "every row randomised by itself"
         else:

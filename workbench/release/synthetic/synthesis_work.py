@@ -144,7 +144,7 @@ def _work_of(
         drawn, coins = answers
         pieces, columns = written(drawn, coins)
         made = max(1, -(-count // ROWS_AT_ONCE))
-        return Made(pieces, stated(drawn.answered, setting), count=made, columns=columns)
+        return Made(pieces, stated(drawn.answered, setting, drawn.stated), count=made, columns=columns)
 
     return Work(
         kind=KIND,
@@ -185,10 +185,10 @@ def equal_cuts(setting: Setting) -> int:
     return max([2, *(min(setting.equal_cuts, c.grid.cells.size) for c in numbers)])
 
 
-def stated(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
+def stated(answered: tuple[Answered, ...], setting: Setting, how: str = "") -> dict[str, Any]:
     """Return what was measured, as the certificate says it; each entry belongs to the query of the same number."""
     return {
-        **public_facts(setting),
+        **public_facts(setting, how),
         "measured": [
             {"query": a.query.label, "form": a.query.form, "columns": list(a.columns), "cells": list(a.cells)}
             for a in answered
@@ -196,10 +196,10 @@ def stated(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
     }
 
 
-def public_facts(setting: Setting) -> dict[str, Any]:
-    """Return what a certificate says of the making, whatever was measured."""
+def public_facts(setting: Setting, how: str = "") -> dict[str, Any]:
+    """Return what a certificate says of the making, whatever was measured; ``how`` is how the target is drawn."""
     noise = {"noise": setting.budget.noise} if setting.budget.gaussian else {}
-    return {**noise, "values": VALUES}
+    return {**noise, "values": f"{VALUES}; {how}" if how else VALUES}
 
 
 def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:
@@ -233,7 +233,8 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     yield from wrong
     if not wrong:
         measured = document["method"].get("measured")
-        if document["method"] != {**public_facts(setting), "measured": measured}:
+        made = ({**public_facts(setting, how), "measured": measured} for how in method.says(setting))
+        if document["method"] not in made:
             yield "the certificate says otherwise how the rows were made than synthetic rows are"
         yield from _measured(measured, method, setting)
     if table.rows != chosen.rows:
@@ -275,7 +276,9 @@ def _measured(stated: Any, method: Synthesiser, setting: Setting) -> Iterator[st
     sizes = {column.name: column.size for column in method.inner(setting).columns}
     chosen = [entry.get("columns") for query, entry in zip(queries, stated, strict=True) if query.form == CHOICE]
     beside = setting.columns[setting.target].name if method.with_target and setting.target is not None else None
-    if not _pairs(chosen, [name for name in sizes if name != beside], circles=method.closes_circles):
+    target = setting.target if method.needs_target else None  # no chosen pair has such a target
+    others = [name for place, name in enumerate(sizes) if place != target]
+    if not _pairs(chosen, others, circles=method.closes_circles):
         yield "the pairs of columns that the certificate names are not those of the method"
         return
     for (query, names, coarse), entry in zip(_expected(queries, chosen, setting, beside), stated, strict=True):
