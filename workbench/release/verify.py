@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -54,6 +54,7 @@ from workbench.release.table_output import certified_copy
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.writing import PLAIN
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.work.work import Work, budget_of, cost_of
 
@@ -284,11 +285,19 @@ def _recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Canc
         return
     asked = known.asked().from_plain(document["request"], "the request in the certificate")
     form = document["output"]["format"]
-    work = known.work_of(plan, asked, budget.epsilon, budget.delta, document["rows"], form)
+
+    def work_by(plan: Plan) -> Work:
+        return known.work_of(plan, asked, budget.epsilon, budget.delta, document["rows"], form)
+
+    work = work_by(plan)
     require_format(document, output, known.suffixes())
     if work.answers is None:
         yield f"the kind {known.name} neither reads its answers from the certificate nor checks its file by itself"
-    yield from rerun(document, work, output, cancel)
+    found = list(rerun(document, work, output, cancel))
+    if found and plan.defuses_formulas:  # former versions wrote values as they are
+        bare = replace(plan, writing=replace(plan.writing or PLAIN, defuse_formulas=False))
+        found = found if list(rerun(document, work_by(bare), output, cancel)) else []
+    yield from found
 
 
 def rerun(

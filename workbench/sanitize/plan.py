@@ -40,7 +40,7 @@ from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 from workbench.sanitize.budget_split import shares, total
 from workbench.sanitize.questions import Asked
-from workbench.sanitize.writing import Writing
+from workbench.sanitize.writing import Writing, shielded
 
 AUTO = "auto"
 UNFILLED = "?"
@@ -195,7 +195,18 @@ class Plan(Parameters):
         elif self.join is not None:
             what = "a second table is joined on the person, and no column says who that is"
             raise ParameterError(what, "join", 'name it: unit = "NAME"', code="join-unit", field="unit")
+        if self.defuses_formulas:
+            self._check_formulas()
         self.shares()
+
+    def _check_formulas(self) -> None:
+        """Refuse two declared values that are one text once formulas are defused."""
+        for column in self.protected:
+            values = () if column.numeric or column.counted or column.domain is None else column.values()
+            twice = next((old for old, new in zip(values, shielded(values), strict=True) if old != new in values), None)
+            if twice is not None:
+                what = f"{twice!r} with an apostrophe, as formulas are defused, is one of the other values"
+                raise ParameterError(what, f"column {column.name}", "leave formulas as they are, or rename one")
 
     def _check_unit(self, person: Column) -> None:
         """Refuse a plan under which rows cannot be emptied, or that releases whose they are."""

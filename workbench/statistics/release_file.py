@@ -45,10 +45,13 @@ def _short(value: float | str) -> float | int | str:
 def encode(figures: Sequence[Figure], kind: str, *, defuse: bool = False) -> bytes:
     """Return the bytes of a released file of format ``kind``; ``defuse`` is what a plan's ``defuse_formulas`` says."""
     found = records(figures)
-    if defuse and kind == "csv":
-        texts = {name: shielded([r[name] for r in found]) for name in TEXTS}
-        found = [{**r, **{name: cells[k] for name, cells in texts.items()}} for k, r in enumerate(found)]
-    return written(found, kind)
+    return written(defused_records(found) if defuse and kind == "csv" else found, kind)
+
+
+def defused_records(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return records whose names and values have an apostrophe before what a spreadsheet would run."""
+    texts = {name: shielded([r[name] for r in found]) for name in TEXTS}
+    return [{**r, **{name: cells[k] for name, cells in texts.items()}} for k, r in enumerate(found)]
 
 
 def written(found: Sequence[dict[str, Any]], kind: str) -> bytes:
