@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from workbench.data.columns.grid import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.learners import encoding
 from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel, Setting
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.selection import SENSITIVITY, UNIT
@@ -305,11 +306,15 @@ def test_a_row_without_a_valid_class_contributes_nothing():
             assert asked_by_plan((whole, (*values, klass)), 2.0) == asked_by_plan((whole, EMPTY_CELLS), 2.0)
 
 
-def test_a_missing_feature_contributes_its_presence_and_no_sum():
+def test_a_missing_feature_contributes_its_presence_and_no_sum(monkeypatch):
     sums = {(values, size) for values, size, _ in asked_by_plan((("x", "soon", "pink", "p"),), 2.0)}
     moments = [values for values, size in sums if size > 1]
     assert moments
     assert all(set(values) == {0} for values in moments)
+    rows = (*itertools.product(X[::-1], DAY[::-1], COLOUR, Y[:2]),)  # missing ones first
+    whole = asked_by_plan(rows, 2.0)
+    monkeypatch.setattr(encoding, "_AT_ONCE", 3)  # rows of one block at a time
+    assert asked_by_plan(rows, 2.0) == whole
 
 
 def test_the_target_is_no_class_where_it_is_missing():
