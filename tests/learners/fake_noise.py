@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.central.central_noise import CentralNoise
@@ -27,6 +28,9 @@ class Fake:
     def below(self, bound: int) -> int:
         raise NotImplementedError
 
+    def words(self, count: int) -> NDArray[np.uint64]:
+        raise NotImplementedError
+
 
 class Scripted(Fake):
     """Answers every table alike and remembers what it was asked.
@@ -37,6 +41,7 @@ class Scripted(Fake):
     def __init__(self, script: Sequence[Sequence[int]] | int | None = None) -> None:
         """Answer as ``script`` says, or by its seed; without one, exactly."""
         self.asked: list[tuple[tuple[int, ...], int, float]] = []
+        self.drawn = 0
         self._script = script
 
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
@@ -48,6 +53,16 @@ class Scripted(Fake):
 
     def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
         return self.integers(values, sensitivity, rho)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Accept the best choices alone, and with a seed all of them."""
+        return np.full(count, 2**64 - 1 if self._script is None else 0, np.uint64)
+
+    def below(self, bound: int) -> int:
+        if not isinstance(self._script, int):
+            return 0
+        self.drawn += 1
+        return bound * int(np.random.default_rng([self._script, 0, self.drawn]).integers(2**32)) >> 32
 
 
 class TooLittle(Fake):
@@ -64,3 +79,8 @@ class TooLittle(Fake):
 
     def below(self, bound: int) -> int:
         return self._inner.below(bound)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Words that are below a chance as often as others are below its power of ``times``."""
+        share = self._inner.words(count) * 2.0**-64
+        return np.minimum(share ** (1 / self._times) * 2.0**64, 2.0**64 - 2048).astype(np.uint64)

@@ -55,7 +55,7 @@ def test_diabetes(shared_data, epsilon, least):
 
 
 # diffprivlib 0.6.6: .488, .733, .797, .850, .850.
-@pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.52), (0.3, 0.79), (1.0, 0.93), (3.0, 0.93), (10.0, 0.92)])
+@pytest.mark.parametrize(("epsilon", "least"), [(0.1, 0.46), (0.3, 0.78), (1.0, 0.92), (3.0, 0.93), (10.0, 0.92)])
 def test_iris(epsilon, least):
     assert mean(classes.iris(), epsilon) > least
 

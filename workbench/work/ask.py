@@ -145,34 +145,22 @@ class Ask:
         With a ρ it is the exponential mechanism at ε = √(8ρ): :func:`.one_way_choice`. The parts are of disjoint rows;
         one row moves the scores of its part in one direction, by at most ``sensitivity``.
         """
-        if not self.private:
-            return [max(range(len(scores)), key=lambda place: (scores[place], -place)) for scores in parts]
-        return self._largest(self._share(label), parts, sensitivity)
+        return self._places(label, parts, sensitivity)
 
-    def _largest(self, share: Share, parts: Sequence[Scores], sensitivity: int) -> list[int]:
+    def least(self, label: str, parts: Sequence[Scores], sensitivity: int) -> list[int]:
+        """Return for each part the place of a small loss, which is :meth:`largest` of the losses times −1.
+
+        One row moves these in one direction, too, by as much.
+        """
+        return self._places(label, [-np.asarray(losses, dtype=np.int64) for losses in parts], sensitivity)
+
+    def _places(self, label: str, parts: Sequence[Scores], sensitivity: int) -> list[int]:
+        if not self.private:
+            return [int(np.argmax(scores)) for scores in parts]
+        share = self._share(label)
         if share.gaussian:
             return [one_way_choice(scores, sensitivity, share.choice_epsilon, self._noise) for scores in parts]
         return [noisy_max(scores, sensitivity, share.loss, self._noise) for scores in parts]
-
-    def least(self, label: str, parts: Sequence[Sequence[int]], sensitivity: int) -> list[int]:
-        """Return for each part the place of a small loss, by report-noisy-min with discrete Laplace noise.
-
-        The noisy losses are thrown away, so that only the places are released (Dwork & Roth 2014, Claim 3.9; losses
-        that one row moves in one direction need no factor 2). With a ρ it is the choice of :meth:`largest`, whose
-        parts and sensitivity are the same.
-        """
-        flat = [v for losses in parts for v in losses]
-        if self.private:
-            share = self._share(label)
-            if share.gaussian:
-                return self._largest(share, [[-int(v) for v in losses] for losses in parts], sensitivity)
-            flat = self._noise.integers(flat, sensitivity, share.loss)
-        found, start = [], 0
-        for losses in parts:
-            own = flat[start : start + len(losses)]
-            found.append(own.index(min(own)))
-            start += len(losses)
-        return found
 
     def median(self, label: str, cells: Sequence[int], size: int, aggregate: str) -> int:
         """Return a cell drawn as the median of ``cells`` (:func:`workbench.privacy.central.private_median`).

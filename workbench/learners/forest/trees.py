@@ -1,9 +1,8 @@
 """One tree: its splits chosen by report-noisy-max, and what its leaves say once the noise is weighed.
 
 *The choice.* For each node and each way of splitting it, the loss is the sum of its children's least losses. One more
-row moves the losses of one node only, all of them upwards and by one unit at most, so that noise of scale UNIT/ε on
-each and the least of each node cost ε for a whole level (Dwork & Roth 2014, claim 3.9; it needs no more than that all
-scores move in one direction). The noisy losses are thrown away.
+row moves the losses of one node only, all of them upwards and by one unit at most, so that a place drawn for each node
+(:func:`.noisy_max`) costs ε for a whole level.
 
 *The leaves.* A row lies in one leaf and adds its weights there. A node's figures are the sums of its leaves'; each
 child is drawn towards its parent, and the root towards equal shares, the more the more noise there is in it.
