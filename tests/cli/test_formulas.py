@@ -55,3 +55,33 @@ def test_two_values_that_would_be_one_text_are_refused():
     assert Plan.from_plain(plain)
     with pytest.raises(ParameterError, match="with an apostrophe, as formulas are defused, is one of the other values"):
         Plan.from_plain({**plain, "writing": {"defuse_formulas": True}})
+
+
+def test_an_attacker_reads_codes_and_formulas_as_they_are_declared(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("city,age\n" + "=Rom,31\nGraz,40\n77,50\n-9,20\n" * 50)
+    Path("p.toml").write_text(
+        f'version = 1\nepsilon = 90.0\n[[column]]\n{FACTS}\nmissing = "own-value"\nmissing_codes = ["77", "-9"]\n'
+        '[[column]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 99\n'
+    )
+    assert (
+        run(*["sanitize", "t.csv", "--plan", "p.toml", "-o", "o.csv", "--ledger", "l.db", "--defuse-formulas"]).code
+        == 0
+    )
+    found = run(
+        *[
+            "attack",
+            "inference",
+            "o.csv",
+            "--original",
+            "t.csv",
+            "--known",
+            "age",
+            "--secret",
+            "city",
+            "--ledger",
+            "l.db",
+            "--json",
+        ]
+    )
+    assert json.loads(found.out)["main"] > 0.9

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.data.columns.missing import with_codes
 from workbench.data.databases.address import address_of
 from workbench.data.images.read import is_image_set
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
@@ -22,7 +23,7 @@ from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
 from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, stated
 from workbench.release.ledger.study_note import note_study
-from workbench.release.open_release import certified_rows, plan_of
+from workbench.release.open_release import certified_rows, plan_of, without_apostrophes
 from workbench.release.parts import require_new
 from workbench.release.statements import without_choice
 from workbench.release.table_formats import FORMATS, released_table, suffix_of
@@ -30,7 +31,7 @@ from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
 from workbench.risk.attacks.bound import NOTHING, Guarantee
 from workbench.risk.attacks.outcome import Outcome
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.writing import PLAIN, Writing
+from workbench.sanitize.writing import PLAIN
 from workbench.signals import NEVER, CancelToken, Emit, ignore
 
 if TYPE_CHECKING:
@@ -81,16 +82,19 @@ def read_released(path: Path, cancel: CancelToken = NEVER) -> Table:
     kind = suffix_of(path)
     if kind is None or not os.path.isfile(certificate_path(path)):
         return read_table(path, cancel=cancel)
-    return released_table(path, FORMATS[kind], (), cancel, _writing_of(path))
+    plan = plan_beside(path)
+    if plan is None:
+        return released_table(path, FORMATS[kind], (), cancel, PLAIN)
+    return without_apostrophes(plan, released_table(path, FORMATS[kind], (), cancel, plan.writing or PLAIN))
 
 
-def _writing_of(path: Path) -> Writing:
-    """Return how the certificate beside ``path`` says that it was written; of one that says nothing, the usual way."""
+def plan_beside(path: Path) -> Plan | None:
+    """Return the plan in the certificate beside ``path``, if there is one."""
     try:
         found = stated(path)
-        return (plan_of(found.document, found.path).writing if "plan" in found.document else None) or PLAIN
+        return plan_of(found.document, found.path) if "plan" in found.document else None
     except WorkbenchError:
-        return PLAIN  # guarantee_of says what is wrong with the certificate
+        return None  # guarantee_of says what is wrong with the certificate
 
 
 def attack(
@@ -135,7 +139,9 @@ def attack(
     if control is not None and original is not None and control.frame.equals(original.frame):
         what = "the control set is the original itself"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")
-    outcome = chosen.run(Subject(guarantee, release, model, tables), request, emit, cancel)
+    plan = plan_beside(released) if isinstance(released, Path) else None
+    people = tables if plan is None else {name: with_codes(table, plan.columns) for name, table in tables.items()}
+    outcome = chosen.run(Subject(guarantee, release, model, people), request, emit, cancel)
     # Noted before it is returned, and not before it is known: an attack that fails shows nothing.
     noted = note or (lambda name, table: note_study(table, STUDY, ledger, emit))
     if release is not None and not is_release(release):

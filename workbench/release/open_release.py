@@ -51,12 +51,16 @@ def certified_rows(
 def _as_declared(plan: Plan, table: Table) -> Table:
     """Return the table with a point in real numbers that were written with a comma, and with formulas as declared."""
     real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
-    formulas = formulas_of(plan)
-    if not real and not formulas:
-        return table
-    changed = [pl.col(name).replace(values) for name, values in formulas.items()]
-    points = cs.by_name(real).str.replace(",", ".", literal=True)
-    return table.rewritten(lambda frame: frame.with_columns(points, *changed))
+    if real:
+        points = cs.by_name(real).str.replace(",", ".", literal=True)
+        table = table.rewritten(lambda frame: frame.with_columns(points))
+    return without_apostrophes(plan, table)
+
+
+def without_apostrophes(plan: Plan, table: Table) -> Table:
+    """Return a released table with its defused values as they are declared."""
+    changed = [pl.col(name).replace(values) for name, values in formulas_of(plan).items() if name in table.names]
+    return table.rewritten(lambda frame: frame.with_columns(changed)) if changed else table
 
 
 def formulas_of(plan: Plan) -> dict[str, dict[str, str]]:

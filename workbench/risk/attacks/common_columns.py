@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.missing import missing_cells
+from workbench.data.columns.missing import missing_cells, uncoded
 from workbench.data.columns.values import doubles
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -81,7 +81,7 @@ def common_columns(tables: Sequence[Table], names: Sequence[str] = (), *, withou
 
 def _column(tables: Sequence[Table], name: str) -> tuple[list[Matrix], tuple[str, ...] | None]:
     """Return the values of a column in each table, and its words where it is not one of numbers."""
-    cells = [t.column(name).cast(pl.String) for t in tables]
+    cells = [uncoded(t, name).cast(pl.String) for t in tables]
     cells = [c.set(missing_cells(t, c), None) for t, c in zip(tables, cells, strict=True)]
     read = [doubles(c, t.decimal) for t, c in zip(tables, cells, strict=True)]
     numbers = all((r.is_finite().fill_null(value=False) | c.is_null()).all() for r, c in zip(read, cells, strict=True))
