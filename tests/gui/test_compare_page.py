@@ -214,6 +214,7 @@ def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, fin
     charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
     finish(window, "tab_compare")
     assert window.page.figure is None
+    assert window.page.primary.text() == "Curves →", "without a study there is nothing to decide by"
     click_cell(window, qtbot, 0)
     (series,) = window.page.figure.series
     assert (series.x, series.mean) == ((2.5,), (0.875,))

@@ -5,7 +5,19 @@ import stat
 from decimal import Decimal
 
 import pytest
-from comparisons import LEFT, TABLE, card, charged, click_cell, column, point_at, with_one_study
+from comparisons import (
+    LEFT,
+    REGIMES,
+    TABLE,
+    add,
+    card,
+    charged,
+    click_cell,
+    column,
+    point_at,
+    study,
+    with_one_study,
+)
 from fits import misfits
 from hands import Hands
 from PySide6.QtCore import QPoint, Qt
@@ -70,7 +82,7 @@ def test_every_part_is_reached_by_tab(compare, qtbot):
     compare.activateWindow()
     hands.click("compare_table_filter")
     names = ("compare_copy", "compare_save", "compare_metric", "compare_epsilon", TABLE, "compare_plot")
-    for name in (*names, "compare_to_release"):
+    for name in (*names, "compare_onward"):
         hands.tab_to(name, most=3)
         assert hands.focus.accessibleName(), name
 
@@ -200,6 +212,11 @@ def test_what_an_epsilon_means_is_asked_of_a_line(compare, qtbot):
     menu.close()
 
 
-def test_the_way_leads_on_to_the_release(compare, qtbot):
+def test_the_way_leads_on_from_the_best_line(compare, qtbot):
+    add(compare, study("logistic-regression", regimes=REGIMES[:2], better=0.2))
+    assert compare.page.primary.text() == "Release →", "the best line is of a sanitised table"
+    add(compare, study("forest", better=0.2))
+    assert compare.page.primary.text() == "Train →"
     qtbot.keyClick(compare, Qt.Key.Key_Return, CTRL)
-    assert compare.page.objectName() == "page_release"
+    assert compare.page.objectName() == "page_train"
+    assert compare.page.forms.chosen_model.name == "forest"

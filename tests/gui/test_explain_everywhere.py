@@ -121,7 +121,7 @@ def test_too_much_and_too_high_are_both_said(people):
     assert "is high" in warning
     people.session.set_epsilon(Decimal(1))
     assert not people.findChild(QLabel, "budget_warning").isVisible()
-    assert people.findChild(QLabel, "fact_left").text() == "4"
+    assert people.findChild(QLabel, "fact_left").text() == "ε 4"
     assert people.findChild(QLabel, "budget_figure").text() == "5"
 
 
@@ -129,12 +129,12 @@ def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
     view = AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), reserved=Decimal(2), releases=2, going=1)
     people.session.set_account(view)
     facts = people.findChild(QWidget, "gauge_budget")
-    assert facts.findChild(QLabel, "fact_spent").accessibleName() == "spent, 1 release: 1"
-    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved, running: 2"
+    assert facts.findChild(QLabel, "fact_spent").accessibleName() == "spent, 1 release: ε 1"
+    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved, running: ε 2"
     people.session.set_paused((SimpleNamespace(epsilon=Decimal(2)),))
-    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved for a paused run: 2"
+    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved for a paused run: ε 2"
     assert people.findChild(QLabel, "budget_figure").text() == "3"
-    assert people.findChild(QLabel, "fact_left").text() == "2"
+    assert people.findChild(QLabel, "fact_left").text() == "ε 2"
 
 
 @pytest.mark.parametrize(("page", "name"), [("train", "train_explain"), ("release", "release_explain")])

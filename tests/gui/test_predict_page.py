@@ -231,6 +231,8 @@ def test_a_file_that_cannot_be_written_is_told_of(iris, finish, idle, qtbot, mod
     retype(iris, qtbot, "predict_output", tmp_path / "no" / "such" / "told.csv")
     finish(iris, "predict_run")
     assert "folder of the output does not exist" in text_of(iris, "banner_text")
+    take(iris, qtbot, idle, tmp_path)
+    assert banner(iris) == "" == iris.statusBar().currentMessage(), "it was about the model before"
 
 
 def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, finish, idle, qtbot, model, tmp_path, monkeypatch):

@@ -98,8 +98,8 @@ def test_what_was_released_before_is_listed_in_the_room_released_alone(
     assert people.session.released == ()
     # The cap is spent: the ledger would refuse, so nothing blue pays.
     assert highlighted(people) == ["release_onward"]
-    assert text(people, "fact_left") == "1"
-    assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: 1"
+    assert text(people, "fact_left") == "ε 1"
+    assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: ε 1"
     finish(people, "tab_released")
     assert people.findChild(QLabel, "shown_release_file").accessibleName() == str(target)
     finish(people, "shown_release_verify")

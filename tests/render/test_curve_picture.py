@@ -98,6 +98,14 @@ def svg_texts(path: Path) -> dict[str, tuple[float, float]]:
     return out
 
 
+def test_a_line_far_below_the_others_leaves_them_their_room(tmp_path):
+    useless = replace(FIGURE.series[1], mean=(-9.0,) * 5, low=(-9.5,) * 5, high=(-8.5,) * 5)
+    write_figure(replace(FIGURE, series=(FIGURE.series[0], useless)), tmp_path / "curve.svg")
+    found = svg_texts(tmp_path / "curve.svg")
+    assert {"−9.000 ↓", "−1.0"} <= set(found)
+    assert not {"−5", "−8"} & set(found)
+
+
 def test_an_svg_says_everything_in_its_place(tmp_path):
     path = tmp_path / "curve.svg"
     write_figure(FIGURE, path, width=1000, height=600)

@@ -31,6 +31,9 @@ Y_MARGIN = 0.06
 LEAST_SPAN = 0.02
 """Shortest vertical axis: nearly equal values look equal."""
 
+LOWEST = -1.0
+"""Lowest value that has room: only R² goes below it, of a model far worse than always giving the mean."""
+
 
 class CurveView(FigureView):
     """Bands, levels and lines with their signs.
@@ -68,7 +71,8 @@ class CurveView(FigureView):
         return [QPointF(self.to_x(x), self.to_y(y)) for x, y in zip(series.x, values, strict=True)]
 
     def paint_plot(self, painter: QPainter) -> None:
-        """Draw the bands, over them the levels, and over these the lines."""
+        """Draw the bands, over them the levels, and over these the lines; what is below the axis is cut off there."""
+        painter.setClipRect(self.plot.adjusted(-8, -8, 8, 8))
         for series in self.figure.series:
             if series.low != series.high:
                 colour = QColor(self.theme.series(STYLES[series.style]))
@@ -88,6 +92,7 @@ class CurveView(FigureView):
             painter.drawPolyline(QPolygonF(places))
             for place in places:
                 draw_marker(painter, style.marker, place, 8, QColor(self.theme.series(style)))
+        painter.setClipping(False)
 
     def _pen(self, style: str) -> QPen:
         return line_pen(STYLES[style], QColor(self.theme.series(STYLES[style])))
@@ -106,9 +111,11 @@ def x_range(figure: CurveFigure) -> tuple[float, float]:
 
 
 def y_range(figure: CurveFigure) -> tuple[float, float]:
-    """Return the ends of the vertical axis: everything drawn, and a little room."""
+    """Return the ends of the vertical axis: everything drawn down to :data:`LOWEST`, and a little room."""
     levels = [baseline.value for baseline in figure.baselines]
     low, high = _extent([v for series in figure.series for v in (*series.low, *series.high, *series.mean)] + levels)
+    if max(v for series in figure.series for v in series.mean) > LOWEST:
+        low = max(low, LOWEST)
     room = max((high - low) * Y_MARGIN, (LEAST_SPAN - (high - low)) / 2)
     return low - room, high + room
 
@@ -118,16 +125,17 @@ def _extent(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _surroundings(figure: CurveFigure) -> Surroundings:
-    digits = figure.decimals
+    digits, lowest = figure.decimals, y_range(figure)[0]
 
     def number(text: str) -> str:
-        return text.replace(".", figure.point)
+        return text.replace(".", figure.point).replace("-", "\N{MINUS SIGN}")
 
-    ends = [
-        EndLabel(s.name, number(f"{s.mean[-1]:.{digits}f}"), STYLES[s.style], s.mean[-1], s.x[-1])
-        for s in figure.series
-    ]
-    levels = [EndLabel(b.name, number(f"{b.value:.{digits}f}"), STYLES[b.style], b.value) for b in figure.baselines]
+    def end(name: str, style: str, value: float, x: float | None = None) -> EndLabel:
+        text = number(f"{value:.{digits}f}") + (" ↓" if value < lowest else "")
+        return EndLabel(name, text, STYLES[style], max(value, lowest), x)
+
+    ends = [end(s.name, s.style, s.mean[-1], s.x[-1]) for s in figure.series]
+    levels = [end(b.name, b.style, b.value) for b in figure.baselines]
     return Surroundings(
         title=figure.title,
         subtitle=figure.subtitle,

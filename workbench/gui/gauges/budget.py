@@ -103,17 +103,17 @@ class BudgetGauge(Card):
         name = tr_n("spent, {n} release", "spent, {n} releases", going) if going else tr("spent")
         facts = [
             Fact("cap", tr("cap"), f"ε {cap_beside(cap, remaining)}", tip=in_full(cap)),
-            Fact("spent", name, at_most(account.spent), tip=in_full(account.spent)),
+            Fact("spent", name, f"ε {at_most(account.spent)}", tip=in_full(account.spent)),
         ]
         if account.reserved:
             tip = in_full(account.reserved)
             paused = account.reserved <= sum(run.epsilon for run in self._session.paused)
             words = tr("reserved for a paused run") if paused else tr("reserved, running")
-            facts.append(Fact("reserved", words, at_most(account.reserved), tip=tip))
+            facts.append(Fact("reserved", words, f"ε {at_most(account.reserved)}", tip=tip))
         if cost is not None and after >= 0:
-            facts.append(Fact("left", tr("left after this plan"), at_least(after), tip=in_full(after)))
+            facts.append(Fact("left", tr("left after this plan"), f"ε {at_least(after)}", tip=in_full(after)))
         elif cost is not None and not account.reserved:
-            facts.append(Fact("left", tr("short for this plan"), at_most(-after), "danger", in_full(-after)))
+            facts.append(Fact("left", tr("short for this plan"), f"ε {at_most(-after)}", "danger", in_full(-after)))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(

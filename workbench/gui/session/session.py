@@ -257,6 +257,7 @@ class Session(QObject):
         released_changed: something was released.
         theme_changed: the colours differ; plots redraw.
         notified: (level, sentence) for the person.
+        overtaken: what the newest error or warning is about is no longer chosen.
         page_asked: (name) show that page.
         open_asked: (path) open that table or project.
         database_asked: the person wants to open a table of a database.
@@ -279,6 +280,7 @@ class Session(QObject):
     released_changed = Signal()
     theme_changed = Signal()
     notified = Signal(str, str)
+    overtaken = Signal()
     page_asked = Signal(str)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)

@@ -320,7 +320,8 @@ class Messages(QObject):
         self._stopped = False
         banner.closed.connect(self.drop)
         session.notified.connect(self.notify)
-        session.table_changed.connect(self.drop)  # what was said was about the former table
+        for changed in (session.table_changed, session.overtaken):  # what was said was about the former one
+            changed.connect(self.drop)
         session.undo_stack.indexChanged.connect(self._moved)
         jobs.ended.connect(self._job_ended)
 

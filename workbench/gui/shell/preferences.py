@@ -45,7 +45,7 @@ class PreferencesDialog(QDialog):
         more = button(tr("About clusters"), "cluster_help", "link", press=lambda: session.ask_for_help("clusters"))
         leave = button(tr("Cancel"), "cluster_leave", press=self.reject)
         self._save = button(tr("Save"), "cluster_save", "primary", press=self._take)
-        about = tr("Noisy rows, statistics and synthetic rows are computed there. Everything else stays here.")
+        about = tr("A cluster computes noisy rows, statistics and synthetic rows. Everything else is computed here.")
         self.setLayout(
             stack(
                 label(tr("Where releases are computed"), "heading"),

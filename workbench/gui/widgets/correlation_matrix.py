@@ -58,7 +58,7 @@ class PairMap(Chart):
 
     pair_changed = Signal()
     margins, letters = QMarginsF(), 14
-    usual = QSize(720, 380)
+    usual = QSize(720, 360)
     least = QSize(480, 220)
     """Room in which signs can still be read."""
 

@@ -79,13 +79,14 @@ class _View(CurveView):
         for line in self.figure.series:
             x = [math.log10(one) for one in line.x]
             levels.extend(map(float, np.interp([at - NEAR, at, at + NEAR], x, line.mean) if x else ()))
-        ends = sorted(filter(math.isfinite, levels))
+        lowest, highest = self.upward
+        ends = sorted(level for level in levels if lowest <= level <= highest)
         low, high = max(itertools.pairwise(ends), key=lambda gap: gap[1] - gap[0])
         return (low + high) / 2
 
     def place_of(self, series: int, index: int) -> QPointF:
         line = self.figure.series[series]
-        return QPointF(self.to_x(line.x[index]), self.to_y(line.mean[index]))
+        return QPointF(self.to_x(line.x[index]), min(self.to_y(line.mean[index]), self.plot.bottom()))
 
     def nearest(self, at: QPointF, former: tuple[int, int] | None) -> tuple[int, int] | None:
         """Return (series, index) of the point under ``at``; of points that overlap, that on the line of ``former``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from workbench.gui.pages.curve_actions import (
     figure_words,
     in_language,
     save_curve,
+    train_at,
 )
 from workbench.gui.session.account_task import read_models
 from workbench.gui.session.draft import DraftPlan
@@ -173,8 +174,7 @@ class ComparePage(PageFrame):
         self._attack = button(tr("Attack"), "compare_attack", tip=tr(ATTACK_TIP), press=self._start_attack)
         self._arrange()
         self.foot.addWidget(self._attack)
-        tip = tr("Publish what you decided on")
-        self.set_primary(tr("Release →"), "compare_to_release", lambda: session.go("release"), tip)
+        self.set_primary("", "compare_onward", lambda: self._next_step()[2]())
         self.measure.activated.connect(lambda: self._choose(self.measure))
         self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
         self.runs.pinned.connect(self._pin)
@@ -277,6 +277,27 @@ class ComparePage(PageFrame):
         self.table.setColumnHidden(MEMBERSHIP, not self.runs.attacked)
         self.runs.show_runs(lines, self._metric(), self.epsilon.currentData())
         self.table.sort_again()
+        words, tip, _ = self._next_step()
+        if self.primary is not None:
+            named(self.primary, "compare_onward", words, tip).setText(words)
+
+    def _next_step(self) -> tuple[str, str, Callable[[], object]]:
+        """Return words, tip and action that lead on from the best of the listed figures; to a study without one."""
+        metric, epsilon = self._metric(), self.epsilon.currentData()
+        found = [
+            (point.mean if metric.higher else -point.mean, line)
+            for line in self.runs.lines
+            if metric is not None and line.study is not None and line.kind != "none"
+            if (point := line.study.at(metric.name, epsilon)) is not None
+        ]
+        if not found:
+            return tr("Curves →"), tr(EMPTY), lambda: self.session.go("utility")
+        best = max(found, key=lambda one: one[0])[1]
+        if best.kind == "private" and best.name and self.session.opened is not None:
+            tip = tr("Open Train with the private model at this ε; nothing is started, and the plan stays as it is")
+            facts = PointFacts("", epsilon, "", model=best.name)
+            return tr("Train →"), tip, lambda: train_at(self.session, facts)
+        return tr("Release →"), tr("Publish what you decided on"), lambda: self.session.go("release")
 
     def _metric(self) -> Metric | None:
         return self._metrics.get(self.measure.currentData())

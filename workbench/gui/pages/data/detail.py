@@ -286,7 +286,7 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
 # -- the chosen attribute ---------------------------------------------------------------------------------------------
 
 
-HEIGHT = 280
+HEIGHT = 268
 PICTURE, LEAST_PICTURE = 260, 200
 DECLARE_VALUES = tr_later(
     "Declare the values it can take from what everybody may know: the rows themselves are private."

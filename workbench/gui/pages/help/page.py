@@ -11,12 +11,15 @@ from workbench.gui.pages.help import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import language, tr
-from workbench.gui.widgets.basic import Card, named, row
+from workbench.gui.widgets.basic import Card, hold_most, named, row
 from workbench.gui.widgets.choice_box import SearchField
 from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
 
 LIST_WIDTH, WIDEST = 300, 420
+READABLE = 900
+"""Pixels of the text: longer lines are tiring to follow."""
+
 PADDING = 16
 """Pixels beside the words of a line, left and right together, as the style sheet says."""
 TOPIC = Qt.ItemDataRole.UserRole
@@ -49,7 +52,9 @@ class HelpPage(PageFrame):
         left = Card(self._search, self._list, pad=8)
         left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
         session.theme_changed.connect(lambda: left.setFixedWidth(scaled(LIST_WIDTH, WIDEST)))
-        self.body.addLayout(row(left, (Card(self._text, pad=8), 1), spacing=12), 1)
+        right = Card(self._text, pad=8)
+        hold_most(right, READABLE)
+        self.body.addLayout(row(left, (right, 1), None, spacing=12), 1)
         self.set_note(tr("The same text as “workbench help TOPIC” prints. Nothing here reads the table."))
         self._search.textChanged.connect(self._narrow)
         self._list.currentItemChanged.connect(lambda item, _former: self._show(item))

@@ -178,7 +178,7 @@ def _brief(network: Network) -> str:
     return tr_sentence(network.short or network.title).removesuffix(", DP-SGD")  # all of them are
 
 
-REMARKS_HEIGHT = 72
+REMARKS_HEIGHT = 90
 """Points that the remarks have: more are scrolled to."""
 
 WIDE = 1000

@@ -251,6 +251,7 @@ class PredictPage(PageFrame):
     def _show_rows(self, source: Path | None) -> None:
         """Predict for the rows of a file, or of the open table; name a file for what comes of it."""
         self._source, self._found = source, None
+        self.session.overtaken.emit()
         if source is None:
             self._target.setModified(False)
             suggest(self.session, self.jobs, self._target, "predicted", ".csv")
@@ -361,6 +362,7 @@ class PredictPage(PageFrame):
         if self._model is not None and str(self._model.folder) == text:
             return
         self._model = None
+        self.session.overtaken.emit()
         self._released.setCurrentIndex(max(self._released.findData(text), 0))
         self._weights.hide()
         self._results.clear()

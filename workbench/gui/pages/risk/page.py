@@ -327,7 +327,7 @@ class RiskPage(PageFrame):
             table.set_row_height(ROW - 8)
         self.chart = ClassChart(session)
         self.listed = label("", "muted", name="risk_listed")
-        self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(2, 3), widths=(2, 3))
+        self._parts = MasterDetail(Card(self.columns, pad=8), self._card(), heights=(3, 4), widths=(2, 3))
         self.body.addWidget(self._nothing, 1)
         self.body.addWidget(self._folded)
         self.body.addWidget(self._parts, 1)

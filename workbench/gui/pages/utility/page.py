@@ -89,7 +89,7 @@ class UtilityPage(RunPage):
         self.foot.addWidget(self._standard)
         self.set_run(tr("Run"), "curve_run", tr("Train every model (Ctrl+Return)"), cancel)
         tip = tr("Train a private model or network, and release that")
-        self.add_way(tr("Train a model"), "curve_to_train", "train", tip)
+        self.add_way(tr("Train a model →"), "curve_to_train", "train", tip)
         tip = tr("Publish the sanitised table as the plan says (Ctrl+Return)")
         self.set_onward(tr("Release the table →"), "curve_to_release", "release", tip)
         self._connect()
