@@ -174,10 +174,12 @@ def test_every_row_in_sight_has_its_number(table, session):
         assert across[-1] < image.width() - 1
 
 
-def test_the_last_rows_are_as_wide_as_they_ask_for(table):
-    table.model().show_frame(pl.DataFrame({"id": [str(10**8 + i) if i > 3000 else str(i) for i in range(4000)]}))
+def test_the_last_and_the_longest_rows_are_as_wide_as_they_ask_for(table):
+    ids = [str(10**8 + i) if i > 3000 else str(i) for i in range(4000)]
+    table.model().show_frame(pl.DataFrame({"id": ids, "one": ["100003999" if i == 2000 else "1" for i in range(4000)]}))
     table.fit_columns()
-    assert table.columnWidth(0) >= table.fontMetrics().horizontalAdvance("100003999") + 2 * PAD
+    for column in (0, 1):
+        assert table.columnWidth(column) >= table.fontMetrics().horizontalAdvance("100003999") + 2 * PAD
 
 
 def test_the_columns_of_numbers_follow_the_plan(table, session):

@@ -42,6 +42,9 @@ NARROWEST, WIDEST = 48, 260
 LOOKED_AT = 64
 """Rows whose texts are measured for that, half of them the last ones, where what counts is longest; and columns."""
 
+MEASURED = 10_000
+"""Rows of which the longest text is measured, too."""
+
 TINT = 0.16
 NUMBER = 12
 """Pixels of the font of a row's number, as the style sheet says."""
@@ -227,9 +230,12 @@ class RowsTable(TableView):
         self.shown_changed.emit()
 
     def fitting(self, column: int) -> int:
-        """Return the width that the head and the first and last rows of a column ask for."""
-        height, part = self._shown.rowCount(), LOOKED_AT // 2
-        rows = range(min(height, part)), range(max(height - part, 0), height)
+        """Return the width that the head, the first and last rows of a column and its longest of many ask for."""
+        height, part, frame = self._shown.rowCount(), LOOKED_AT // 2, self._shown.frame
+        rows = [range(min(height, part)), range(max(height - part, 0), height)]
+        if frame is not None and height:
+            longest = frame.to_series(column).head(MEASURED).cast(str).str.len_chars().arg_max()
+            rows.append(range(height)[longest or 0 :][:1])
         texts = (self._shown.shown(cell, column) for some in rows for cell in self._shown.cells(some, column))
         bold = QFontMetricsF(self._fonts()[True])
         wanted = max(map(bold.horizontalAdvance, texts), default=0) + 2 * PAD + 2
