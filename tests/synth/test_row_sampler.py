@@ -225,5 +225,7 @@ def test_auto_takes_it_for_a_target_of_numbers_with_a_delta(delta, target, metho
     names = [FACTS[1], *(Attribute(name=name, kind="category", domain=("u", "v")) for name in ("a", "y"))]
     wanted = "chances" if delta != "0" else "tan"
     assert method_for(None, names, 2, 20_000, Decimal(1), Decimal(delta)).name == wanted
+    named = method_for(None, names, 2, 20_000, Decimal(1), Decimal(delta), "a = u & y = v")
+    assert named.name == "tan"  # chances draws no target that is named by what is impossible
     beside = method_for(None, [*FACTS[:2], names[2]], 2, 20_000, Decimal(1), Decimal(delta))  # numbers
     assert beside.name == "tan"

@@ -148,6 +148,7 @@ def method_for(
     rows: int,
     epsilon: Decimal,
     delta: Decimal = _NO_DELTA,
+    impossible: str | None = None,
 ) -> Synthesiser:
     """Return the method of that name; where there is none, or it is ``auto``, the one that is forecast best.
 
@@ -162,7 +163,7 @@ def method_for(
         return MST
     if len(facts) > 2:
         best = LINE if delta and facts[target].numeric else TAN
-        setting = setting_for(facts, target, rows, epsilon, delta=delta, method=CHANCES)
+        setting = setting_for(facts, target, rows, epsilon, delta=delta, impossible=impossible, method=CHANCES)
         names = not any(column.ordered for column in setting.columns)  # beside numbers tan is as good
         if names and has_chances(setting) and _bounded(setting, CHANCES):
             return CHANCES

@@ -76,11 +76,11 @@ def synthesis_setting(
     present = None if dropped else target
     facts = [column.facts() for column in plan.protected]
     columns = coarse_columns(facts)
-    method = method_for(chosen.method, facts, place_of_target(columns, present), rows, epsilon, delta)
+    impossible = joined(plan.impossible, chosen.impossible)
+    method = method_for(chosen.method, facts, place_of_target(columns, present), rows, epsilon, delta, impossible)
     if dropped and (chosen.target is not None or method.needs_target):
         raise ParameterError(f"the plan drops the target {target!r}", hint=PROTECT_TARGET, code="no-target")
     place = place_of_target(columns, present, method)
-    impossible = joined(plan.impossible, chosen.impossible)
     setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, impossible, method)
     require_bounded(setting, method)
     require_payable(method, setting)
