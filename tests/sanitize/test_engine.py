@@ -73,6 +73,7 @@ def test_whole_numbers_get_unit_steps_or_round_ones(lower, upper, cells, count, 
 def test_equal_columns_share_their_cells_and_an_error_names_its_own(kind):
     made = [grid(Attribute(name=name, kind=kind, lower=1, upper=9)) for name in "xyx"]
     assert made[0].cells is made[1].cells
+    assert not made[0].cells.values.flags.writeable
     assert [one.attribute.name for one in made] == ["x", "y", "x"]
     lower, upper = (0, 1e-320) if kind == "real" else (0.5, 3)
     for name in "xy":

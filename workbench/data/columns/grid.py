@@ -138,6 +138,7 @@ def _real(size: int, lower: float, upper: float, missing: bool) -> _Line:
             f"{size} cells between {lower:g} and {upper:g} are too fine to be written with different numbers",
             hint="use fewer cells, or another unit",
         )
+    values.setflags(write=False)  # equal columns share them
     return Cells(size=size, values=values, missing=missing), labels, step
 
 
@@ -162,8 +163,9 @@ def _whole(wanted: int | None, lower: float, upper: float, missing: bool, *, dat
         labels = tuple(datetime.date.fromordinal(v).isoformat() for v in values)
     else:
         labels = tuple(map(str, values))
-    cells = Cells(size=len(values), values=np.array(values, dtype=np.float64), missing=missing)
-    return cells, labels, float(step)
+    numbers = np.array(values, dtype=np.float64)
+    numbers.setflags(write=False)
+    return Cells(size=len(values), values=numbers, missing=missing), labels, float(step)
 
 
 def _round_step(step: int) -> int:
