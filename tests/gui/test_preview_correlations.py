@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel
 from workbench.gui.pages.preview.tasks import draw_pairs
 from workbench.gui.project.open_table import open_table
 from workbench.gui.widgets.basic import PRIVATE
+from workbench.gui.widgets.chart import Drawing, ends_below
+from workbench.gui.widgets.chart_marks import Canvas, Scale
 from workbench.gui.widgets.correlation_matrix import SHOWN, most_changed, written
 from workbench.signals.cancel import CancelToken
 
@@ -30,6 +32,22 @@ def words(window) -> str:
     shown = window.findChild(QLabel, "preview_pair_words")
     assert shown.isVisible()
     return shown.accessibleName()
+
+
+def test_large_names_are_written_whole(correlations, monkeypatch):
+    rooms = []
+    note = lambda on, box, *said, **how: rooms.append(box.height() - on.painter.fontMetrics().height())  # noqa: E731
+    monkeypatch.setattr(Canvas, "write", note)
+    try:
+        correlations.theme.set_scale(150)
+        correlations.page.correlations.map.grab()
+        below = ends_below(("18", "98"))
+        correlations.page.distribution.show_drawing(Drawing((), x=Scale(0, 1), y=Scale(0, 1), below=below))
+        correlations.page.distribution.grab()
+    finally:
+        correlations.theme.set_scale(100)
+    assert len(rooms) > 20
+    assert min(rooms) >= 0, "the foot of a g is cut"
 
 
 def test_both_triangles_hold_the_columns_that_leave_and_bear_the_badge(correlations):

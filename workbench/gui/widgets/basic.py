@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, SignalInstance
-from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
@@ -374,9 +374,41 @@ def panel(layout: QLayout) -> QWidget:
     return out
 
 
+class Views(QStackedWidget):
+    """Widgets of which one is in sight. It asks for the height of that one alone, and for the width of the widest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentChanged.connect(lambda _at: self.updateGeometry())
+
+    def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
+        """Return that it has a least height alone: of a stack, Qt asks all widgets how high they are at a width."""
+        return False
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        return QSize(super().minimumSizeHint().width(), self._least())
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        shown = self.currentWidget()
+        return QSize(super().sizeHint().width(), max(self._least(), shown.sizeHint().height() if shown else 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def _least(self) -> int:
+        shown = self.currentWidget()
+        if shown is None:
+            return 0
+        inside, width = shown.layout(), self.width()
+        lines = inside.totalMinimumHeightForWidth(width) if inside is not None else shown.heightForWidth(width)
+        return max(lines, shown.minimumSizeHint().height(), shown.minimumHeight())
+
+
 def views(*parts: QWidget) -> QStackedWidget:
     """Return a stack of widgets of which one is in sight, first the first."""
-    out = QStackedWidget()
+    out = Views()
     for part in parts:
         out.addWidget(part)
     return out

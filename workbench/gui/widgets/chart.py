@@ -170,8 +170,8 @@ class Chart(QWidget):
     def _box(self, drawing: Drawing | None = None) -> QRectF:
         least = self._margins(drawing)  # the numbers to the left are as wide as the text is large
         left = max(least.left(), scaled(least.left()))
-        top = max(least.top(), scaled(least.top())) if least.top() >= KEY else least.top()
-        return QRectF(self.rect()).marginsRemoved(QMarginsF(left, top, least.right(), least.bottom()))
+        top, bottom = (max(one, scaled(one)) if one >= KEY else one for one in (least.top(), least.bottom()))
+        return QRectF(self.rect()).marginsRemoved(QMarginsF(left, top, least.right(), bottom))
 
     def _paint_head(self, on: Canvas, drawing: Drawing) -> None:
         if drawing.title:
@@ -193,7 +193,8 @@ class Chart(QWidget):
                 on.painter.fillRect(QRectF(box.left(), level, box.width(), 1), on.ink("line"))
             high = max(16, on.painter.fontMetrics().height())
             on.write(QRectF(0, level - high / 2, box.left() - 6, high), text, side="right")
-        line = QRectF(box.left(), box.bottom() + 3, box.width(), min(self.height() - box.bottom() - 3, 17))
+        high = max(17, on.painter.fontMetrics().height())
+        line = QRectF(box.left(), box.bottom() + 3, box.width(), min(self.height() - box.bottom() - 3, high))
         width = box.width() / max(len(drawing.labels), 1)
         wide = on.painter.fontMetrics().horizontalAdvance
         if drawing.labels and max(map(wide, drawing.labels)) <= width - 4:

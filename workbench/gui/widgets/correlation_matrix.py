@@ -16,6 +16,7 @@ from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Elided, label, stack
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
+from workbench.render.fonts import scaled
 from workbench.sanitize.recipient import FADED
 from workbench.studies.spreads_and_pairs import Pairs
 
@@ -33,7 +34,8 @@ SEEN = 0.1
 
 HIGHEST, BROADEST, LEAST_WRITTEN = 200.0, 3.0, 26.0
 """Pixels that a cell is high at most; its width over its height at most; pixels below which it has a sign alone."""
-NAMES, HEAD, GAP = 76.0, 26.0, 20.0
+NAMES, HEAD, TITLE, NAME, GAP = 76.0, 26.0, 20.0, 18.0, 20.0
+"""Points of the names of rows, of what is above the first cell, of a title and of a name; pixels between the sides."""
 STRONGEST = 0.85
 KEYS = {
     Qt.Key.Key_Left: (0, -1),
@@ -204,13 +206,13 @@ class PairMap(Chart):
         """Return the width and the height of a cell: they fill the picture, and are broad rather than high."""
         k = max(len(self._order), 2)
         side = (self.width() - GAP) / 2
-        wide = (side - NAMES) / (k - 0.5)
-        high = max(4.0, min(HIGHEST, wide, (self.height() - HEAD - 6) / (k - 1 + 0.6)))
+        wide = (side - scaled(NAMES)) / (k - 0.5)
+        high = max(4.0, min(HIGHEST, wide, (self.height() - scaled(HEAD) - 6) / (k - 1 + 0.6)))
         return max(4.0, min(wide, BROADEST * high)), high
 
     def _cell(self, side: int, i: int, j: int) -> QRectF:
         (wide, high), left = self._size(), side * (self.width() + GAP) / 2
-        return QRectF(left + NAMES + j * wide, HEAD + (i - 0.4) * high, wide - 1, high - 1)
+        return QRectF(left + scaled(NAMES) + j * wide, scaled(HEAD) + (i - 0.4) * high, wide - 1, high - 1)
 
     def _pair_at(self, point: QPointF) -> tuple[int, int] | None:
         for side in (0, 1):
@@ -230,17 +232,16 @@ class PairMap(Chart):
         size, names = self._size()[1], self.names
         left = side * (self.width() + GAP) / 2
         right = left + (self.width() - GAP) / 2
-        yield mark.word(QRectF(left, 0, NAMES * 2, 20), title, "text", "left", 14)
+        yield mark.word(QRectF(left, 0, scaled(NAMES) * 2, scaled(TITLE)), title, "text", "left", 14)
         for i, name in enumerate(names):
             ink = "text" if i in self._at else "muted"
             if i:
                 at = self._cell(side, i, 0)
-                yield mark.word(QRectF(left, at.top(), NAMES - 8, at.height()), name, ink, "right", 12)
+                yield mark.word(QRectF(left, at.top(), scaled(NAMES) - 8, at.height()), name, ink, "right", 12)
             if i < len(names) - 1:
-                at = self._cell(side, i, i)
-                yield mark.word(
-                    QRectF(at.left() + 2, at.bottom() - 18, right - at.left() - 2, 18), name, ink, "left", 12
-                )
+                at, high = self._cell(side, i, i), scaled(NAME)
+                above = QRectF(at.left() + 2, at.bottom() - high, right - at.left() - 2, high)
+                yield mark.word(above, name, ink, "left", 12)
             for j in range(i):
                 yield _cell_of(self._cell(side, i, j), self._values(i, j)[side], size)
         yield _frame(self._cell(side, *self._at), "accent" if self.hasFocus() else "text")

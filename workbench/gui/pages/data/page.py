@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
 from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
@@ -17,7 +17,20 @@ from workbench.gui.session.blocking import refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import Card, Elided, button, label, panel, reword, row, say, scrolled, segments, stack
+from workbench.gui.widgets.basic import (
+    Card,
+    Elided,
+    button,
+    label,
+    panel,
+    reword,
+    row,
+    say,
+    scrolled,
+    segments,
+    stack,
+    views,
+)
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
@@ -48,7 +61,7 @@ class DataPage(PageFrame):
         self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
         self._failed_source = ""
         self._shown = "start"
-        self._views = QStackedWidget()
+        self._views = views()
         self._views.setObjectName("data_views")
         self._places: dict[str, QWidget] = {}
         self._brought_up = QElapsedTimer()

@@ -418,7 +418,7 @@ class MemoryPage(RunPage):
         self.header.add(back, self._copy, self._save)
         hint = label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
         hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._views = views(Card(stack(None, hint, None, margins=(48, 0, 48, 0))), self.found)
+        self._views = views(Card(stack(None, hint, None)), self.found)
         right = panel(stack(self._problem, self._views))
         self.body.addLayout(lines(self.choices, (right, 1), spacing=GAP), 1)
 
