@@ -202,6 +202,7 @@ def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
         bottom = lambda: field.mapTo(own.window, field.rect().bottomLeft()).y()  # noqa: E731 - it is asked for again
         qtbot.waitUntil(lambda: bottom() < below.mapTo(own.window, below.rect().topLeft()).y(), timeout=5000)
         assert field.parentWidget().rect().contains(field.geometry())
+        assert own.see("card_words").height() >= 4 * own.window.fontMetrics().lineSpacing()
         page = own.see("body_data").verticalScrollBar()
         qtbot.waitUntil(lambda: page.maximum() > 0, timeout=5000)
         own.click("view_rows")

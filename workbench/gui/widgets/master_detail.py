@@ -24,7 +24,7 @@ UNBOUNDED = 16_777_215
 
 GAP = 12
 WORDS = "card_words"
-LEAST_WORDS = 40
+LEAST_WORDS = 72
 """Points of the words in a card that a person has made low."""
 
 
