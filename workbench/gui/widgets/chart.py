@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from PySide6.QtCore import QEvent, QMarginsF, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr_number
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.chart_marks import Canvas, Key, Mark, Scale
-from workbench.render.fonts import scaled
+from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
 
 SCALE = 42
@@ -170,7 +170,9 @@ class Chart(QWidget):
     def _box(self, drawing: Drawing | None = None) -> QRectF:
         least = self._margins(drawing)  # the numbers to the left are as wide as the text is large
         left = max(least.left(), scaled(least.left()))
-        top, bottom = (max(one, scaled(one)) if one >= KEY else one for one in (least.top(), least.bottom()))
+        top = max(least.top(), scaled(least.top())) if least.top() >= KEY else least.top()
+        line = 3 + QFontMetrics(font(self.letters)).height()
+        bottom = max(least.bottom(), line) if least.bottom() >= KEY else least.bottom()
         return QRectF(self.rect()).marginsRemoved(QMarginsF(left, top, least.right(), bottom))
 
     def _paint_head(self, on: Canvas, drawing: Drawing) -> None:

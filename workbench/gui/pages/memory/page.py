@@ -187,8 +187,8 @@ WIDE = 1000
 READABLE = 360
 """Points in which a chart can be read."""
 
-NARROWEST = 120
-"""Points that the list of charts keeps where text is large."""
+NARROWEST = 128
+"""Points that the list of charts keeps where text is large, and the words in place of a chart."""
 
 PAD, BETWEEN = 12, 16
 """Points around everything, and between chart and table."""
@@ -416,9 +416,9 @@ class MemoryPage(RunPage):
     def _arrange(self) -> None:
         back = self.leading_to("train", tr("← Train"), "memory_way_train", tr("Back to training"))
         self.header.add(back, self._copy, self._save)
-        hint = label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
-        hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._views = views(Card(stack(None, hint, None)), self.found)
+        self._hint = label(tr(EMPTY), "muted", wrap=True, name="memory_empty")
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._views = views(Card(stack(None, self._hint, None)), self.found)
         right = panel(stack(self._problem, self._views))
         self.body.addLayout(lines(self.choices, (right, 1), spacing=GAP), 1)
 
@@ -430,6 +430,7 @@ class MemoryPage(RunPage):
         beside = self.room >= least + GAP + scaled(READABLE) + 2 * PAD
         self.choices.setMinimumWidth(least)
         self.choices.setMaximumWidth(least if beside else self.width())
+        self._hint.setMinimumWidth(scaled(NARROWEST))
 
     def missing(self) -> str:
         return ""

@@ -115,7 +115,7 @@ class RiskColumns(PlanModel):
                 tr("HIPAA"),
                 self._hipaa,
                 tr("Which of HIPAA's eighteen identifiers its name or values suggest: look yourself as well"),
-                width=120,
+                width=146,
                 grows=0.7,
             ),
         )
