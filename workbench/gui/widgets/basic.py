@@ -389,8 +389,8 @@ class Views(QStackedWidget):
         return QSize(super().minimumSizeHint().width(), self._least())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        shown = self.currentWidget()
-        return QSize(super().sizeHint().width(), max(self._least(), shown.sizeHint().height() if shown else 0))
+        high = self.currentWidget().sizeHint().height() if self.count() else 0
+        return QSize(super().sizeHint().width(), max(self._least(), high))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
@@ -398,10 +398,10 @@ class Views(QStackedWidget):
             self.updateGeometry()
 
     def _least(self) -> int:
-        shown = self.currentWidget()
-        if shown is None:
+        if not self.count():
             return 0
-        inside, width = shown.layout(), self.width()
+        shown, width = self.currentWidget(), self.width()
+        inside = shown.layout()
         lines = inside.totalMinimumHeightForWidth(width) if inside is not None else shown.heightForWidth(width)
         return max(lines, shown.minimumSizeHint().height(), shown.minimumHeight())
 
