@@ -97,7 +97,7 @@ def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, finish
     ((time, dataset, words),) = lines(iris, "ledger_figures")
     assert words == STUDIES[kind]
     assert "iris (open now)" in dataset
-    assert len(time) == len("30 Nov 00:25")
+    assert len(time) == len("2026-11-30 00:25")
     assert iris.findChild(LinesTable, "ledger_figures").isVisible()
     press(iris, "ledger_show_caps")
     assert not iris.findChild(LinesTable, "ledger_figures").isVisible()

@@ -419,7 +419,7 @@ def test_a_release_is_refused_before_anything_is_charged(outside, idle, finish, 
     ("how", "told"),
     [
         ([{"model": True}], "a model released"),
-        ([{"central": "synthetic"}, {"model": True}], "synthetic rows, a model released"),
+        ([{"central": "synthetic"}, {"model": True}], "synthetic rows and a model released"),
         ([{"model": True}, {}], "table released"),
     ],
 )

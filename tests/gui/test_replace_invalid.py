@@ -45,7 +45,7 @@ def tick(window, qtbot) -> QCheckBox:
 
 
 def test_where_a_release_would_stop_the_offer_is_told(gaps, qtbot):
-    assert told(gaps) == "⚠ Missing or invalid values in age, town: a release stops there, unless replaced."
+    assert told(gaps) == "⚠ Missing or invalid values in age and town: a release stops there, unless replaced."
     gaps.session.edit_column("age", "own", missing="own-value")
     assert "in town" in told(gaps)
     gaps.session.edit_column("town", "other", other="B")

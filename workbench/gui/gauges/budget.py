@@ -68,8 +68,8 @@ class BudgetGauge(Card):
         else:
             facts += self._show_account(account, account.cap, cost)
         self._facts.show_lines([*facts, *_delta_of(account)])
-        if cost is not None and (words := warned_of(session.questions, session.plan.epsilon, cost)):
-            self._warn(words)
+        if cost is not None:  # one sentence, as the explanation is below it; the question before a charge has both
+            self._warn(high_words(cost) if cost > HIGH else offered_words(session.questions, session.plan.epsilon))
 
     def _show_nothing(self) -> None:
         self._show_figure("–")

@@ -121,7 +121,7 @@ def predict(
         written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
     except InputError as error:
         if isinstance(source, Path) and REPLACE_VALUES in error.remedies:  # the plan of the open table is not read
-            raise InputError(error.what, error.where, "correct it") from error
+            raise InputError(error.what, error.where, error.remedies[0]) from error
         raise
     made = pl.read_csv(output, infer_schema=False).drop("row")
     made = made.rename({name: _unused(name, rows.frame) for name in made.columns})

@@ -293,7 +293,7 @@ class WaysPage(PageFrame):
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
             reword(self._better, tr("{title} instead", title=tr_sentence(better.title)))
-        dear = session.plan.epsilon > session.questions.most
+        dear = session.questions.offered(session.plan.epsilon) != session.plan.epsilon
         lead = self._better if better is not None and better.useful > 0 else None if poor or dear else self._release
         lead = self._released if done else lead  # the highlighted button never pays twice
         self.primary = lead
