@@ -68,8 +68,10 @@ class BudgetGauge(Card):
         else:
             facts += self._show_account(account, account.cap, cost)
         self._facts.show_lines([*facts, *_delta_of(account)])
-        if cost is not None:  # one sentence, as the explanation is below it; the question before a charge has both
-            self._warn(high_words(cost) if cost > HIGH else offered_words(session.questions, session.plan.epsilon))
+        if cost is not None and cost > HIGH:  # one sentence, as the explanation is below it
+            self._warn(high_words(cost))
+        elif cost is not None and (words := offered_words(session.questions, session.plan.epsilon)):
+            self._warn(words)
 
     def _show_nothing(self) -> None:
         self._show_figure("–")
@@ -111,7 +113,7 @@ class BudgetGauge(Card):
             words = tr("reserved for a paused run") if paused else tr("reserved, running")
             facts.append(Fact("reserved", words, f"ε {at_most(account.reserved)}", tip=tip))
         if cost is not None and after >= 0:
-            facts.append(Fact("left", tr("left after this plan"), f"ε {at_least(after)}", tip=in_full(after)))
+            facts.append(Fact("left", tr("left after this plan"), f"ε\u00a0{at_least(after)}", tip=in_full(after)))
         elif cost is not None and not account.reserved:
             facts.append(Fact("left", tr("short for this plan"), f"ε {at_most(-after)}", "danger", in_full(-after)))
         whole = float(cap) or 1.0
