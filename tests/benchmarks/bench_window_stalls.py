@@ -133,7 +133,7 @@ def sized(folder: Path) -> tuple[int, int]:
 
 def shown_jobs(window: MainWindow) -> list[JobHandle]:
     """Return the jobs that a person sees, the newest last."""
-    return [job for job in window.jobs.running if job.shown]
+    return [job for job in window.jobs.running if job.stoppable]
 
 
 def beats(folder: Path, repeats: int, epochs: int) -> Heartbeat:
@@ -146,7 +146,7 @@ def beats(folder: Path, repeats: int, epochs: int) -> Heartbeat:
             until(lambda: not window.jobs.running)
         start_training(window, folder, epochs)
         start_study(window, repeats)
-        until(lambda: len([j for j in window.jobs.running if j.shown]) >= 2)
+        until(lambda: len([j for j in window.jobs.running if j.stoppable]) >= 2)
         QTest.qWait(2000)
         person = QTimer(interval=PAUSE_MS)
 
@@ -157,7 +157,7 @@ def beats(folder: Path, repeats: int, epochs: int) -> Heartbeat:
         heart.start()
         person.start()
         run_for(SECONDS)
-        both = len([j for j in window.jobs.running if j.shown]) >= 2
+        both = len([j for j in window.jobs.running if j.stoppable]) >= 2
         person.stop()
         heart.stop()
         assert both, "a job ended too early to be measured"

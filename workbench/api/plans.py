@@ -192,8 +192,7 @@ def plan(
         unit, rows_per_person = whose[0], rows_per_person or whose[1]
     dropped = _left_out(_names(drop), wanted, unit, frame)
     facts = _Facts.of(frame, bounds, domains, kinds, dropped, _names(keep), wanted, found)
-    codes = {name: tuple(map(str, stated)) for name, stated in (missing_codes or {}).items()}
-    columns = _columns(facts, target, epsilon, _names(missing), codes, mechanism, questions)
+    columns = _columns(facts, target, epsilon, _names(missing), _codes(missing_codes), mechanism, questions)
     if questions is not None:
         questions.require_offered(epsilon)
         for wish in questions.wishes:
@@ -209,6 +208,10 @@ def plan(
         account=mark.account if account is None and mark is not None else account,
         follows=tuple(n for n in facts.pairs if n not in facts.kinds) if frame is None else (),
     )
+
+
+def _codes(stated: Mapping[str, Iterable[Any]] | None) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(map(str, codes)) for name, codes in (stated or {}).items()}
 
 
 def _left_out(
