@@ -75,7 +75,7 @@ def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, a
     at_release()
     assert highlighted(people) == ["release_to_ways"]
     assert people.findChild(QAbstractButton, "release_now").isEnabled()
-    people.session.set_epsilon(Decimal(3))
+    people.session.set_epsilon(Decimal(1))
     idle(people)
     assert highlighted(people) == ["release_now"]
     people.session.set_epsilon(Decimal("0.01"))

@@ -31,8 +31,8 @@ TICK_MS = 500
 
 STEPS = 1000
 
-ONE_JOB = 116
-"""Pixels of one job with the gap below it."""
+ONE_JOB, MOST = 116, 132
+"""Pixels of one job with the gap below it, and at most in large text, where it scrolls."""
 
 
 class JobLine(QFrame):
@@ -165,7 +165,7 @@ class JobsPanel(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         needed = self._inner.minimumSizeHint()
-        return QSize(needed.width(), min(needed.height(), scaled(ONE_JOB)))
+        return QSize(needed.width(), min(needed.height(), scaled(ONE_JOB, MOST)))
 
     def show_cancels(self) -> None:
         """Show Cancel beside the jobs that the page in sight does not stop by a button of its own."""
