@@ -215,8 +215,8 @@ def test_what_an_epsilon_means_is_asked_of_a_line(compare, qtbot):
 def test_the_way_leads_on_from_the_best_line(compare, qtbot):
     add(compare, study("logistic-regression", regimes=REGIMES[:2], better=0.2))
     assert compare.page.primary.text() == "Release →", "the best line is of a sanitised table"
-    add(compare, study("forest", better=0.2))
+    add(compare, study("random-forest", better=0.2))
     assert compare.page.primary.text() == "Train →"
     qtbot.keyClick(compare, Qt.Key.Key_Return, CTRL)
     assert compare.page.objectName() == "page_train"
-    assert compare.page.forms.chosen_model.name == "forest"
+    assert compare.page.forms.chosen_model.name == "random-forest"

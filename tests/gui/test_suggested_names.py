@@ -54,7 +54,7 @@ def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, p
     people.session.may_leave = lambda then: True
     load(people, tmp_path / "two.csv")
     assert Path(folder.text()).parent == Path.home()  # not beside the raw table
-    assert Path(folder.text()).name == "two-logistic-regression"
+    assert Path(folder.text()).name == "two-kmeans"  # no column of it is a target
 
 
 def test_a_folder_that_does_not_answer_holds_one_thread(people, folder, idle, dead_share):

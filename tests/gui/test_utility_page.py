@@ -555,6 +555,7 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     assert [s.style for s in page.figure.series] == ["sanitized", "corrected", "private"]
     assert "(sanitised, corrected)" in utility.findChild(QLabel, "curve_words").text()
     # A point of its line belongs to a sanitised table: its ε can go into the plan.
+    qtbot.wait(50)  # the words below the chart are of one more line
     click_point(page, qtbot, 1, 1)
     press(utility, "curve_point_take")
     assert utility.session.plan.epsilon == 100

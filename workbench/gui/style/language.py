@@ -183,7 +183,8 @@ def sayer(text: str, *, whole: bool = False) -> Callable[[], str]:
             found = next(((end, each) for end in ends if (each := _sayer_of("".join(parts[at:end])))), None)
             at, each = found or (at + 1, functools.partial(str, parts[at]))
             says.append(each)
-        return lambda: "".join(each() for each in says) if len(says) > 1 else tr(text)
+        # A text of its own, such as a heading with "(UTC)", is said as a whole.
+        return lambda: whole if (whole := tr(text)) != text else "".join(each() for each in says)
     return say or functools.partial(tr, text)
 
 
