@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
 
-WIDTH, NARROW, SHORT = 164, 112, 118
+WIDTH, NARROW, SHORT = 164, 142, 118
 """Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
 
 MISSING = (("refuse", tr_later("stop the release")), ("own-value", tr_later("keep as ‘missing’")))
@@ -151,8 +151,9 @@ class ReadingFacts(QWidget):
 
     def _fit(self) -> None:
         for fact, holder in self._holders.items():
-            holder.setMinimumWidth(scaled(NARROW, WIDTH))
-            holder.setMaximumWidth(scaled(SHORT if fact == "missing_codes" else WIDTH))
+            short = fact == "missing_codes"
+            holder.setMinimumWidth(scaled(SHORT if short else NARROW, WIDTH))
+            holder.setMaximumWidth(scaled(SHORT if short else WIDTH))
 
     def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
         """Show the facts of one attribute; an edit changes every column of ``edited`` that it fits."""
