@@ -184,7 +184,7 @@ def sayer(text: str, *, whole: bool = False) -> Callable[[], str]:
             at, each = found or (at + 1, functools.partial(str, parts[at]))
             says.append(each)
         # A text of its own, such as a heading with "(UTC)", is said as a whole.
-        return lambda: whole if (whole := tr(text)) != text else "".join(each() for each in says)
+        return lambda: own if (own := tr(text)) != text else "".join(each() for each in says)
     return say or functools.partial(tr, text)
 
 
