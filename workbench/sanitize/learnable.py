@@ -86,7 +86,7 @@ def _check(chosen: Learner, features: list[Attribute], target: Attribute) -> Non
 
 
 def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting:
-    """Return the learners that ``fits`` holds for, which of them is advised at ``epsilon``, and the others."""
+    """Return the learners that fit, the one advised at ``epsilon``, and those that do not fit."""
     found = [entry for entry in learners.LEARNERS if fits(entry)]
     unfit = tuple(entry for entry in learners.LEARNERS if entry not in found)
     predicting = [entry for entry in found if entry.predicts]

@@ -119,7 +119,7 @@ def _says(setting: Setting) -> tuple[str, ...]:
 
 
 def _drawn(setting: Setting, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
-    """Return drawn rows with a target by the model's chances, names of it being about as frequent as in ``codes``."""
+    """Return drawn rows with a target drawn by the model; its names are about as frequent as in ``codes``."""
     assert setting.target is not None
     out, own = codes.copy(), codes[:, setting.target]
     found = model.predict_proba(beside(setting, codes))

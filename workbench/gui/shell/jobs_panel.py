@@ -27,7 +27,7 @@ LINGER_MS = {tr_later("Done"): 1200, tr_later("Cancelled"): 4000, tr_later("Paus
 """How long the end of a job stays in sight."""
 
 TICK_MS = 500
-"""How often its time is written anew: what has no pace yet shows the seconds so far."""
+"""How often its time is updated: without an estimate it shows the seconds so far."""
 
 STEPS = 1000
 

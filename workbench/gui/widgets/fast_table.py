@@ -230,7 +230,7 @@ class RowsTable(TableView):
         self.shown_changed.emit()
 
     def fitting(self, column: int) -> int:
-        """Return the width that the head, the first and last rows of a column and its longest of many ask for."""
+        """Return the width that a column's heading, its first and last rows and its longest text need."""
         height, part, frame = self._shown.rowCount(), LOOKED_AT // 2, self._shown.frame
         rows = [range(min(height, part)), range(max(height - part, 0), height)]
         if frame is not None and height:

@@ -130,7 +130,7 @@ class TableView(QTableView):
         return QSize(super().minimumSizeHint().width(), self.room_for(self._asked_for(IN_SIGHT)))
 
     def _asked_for(self, lines: int) -> int:
-        """Return for how many lines to ask: none for a table of which another view of the page is shown instead."""
+        """Return how many lines to ask room for: none while another view of the page is shown instead."""
         self._asks = self.isVisibleTo(self.window())
         return lines if self._asks else 0
 

@@ -296,7 +296,7 @@ class SettingsPage(ReleasePage):
         self.in_sight(self._follow)()
 
     def _lead_on(self, *, short: bool, done: bool, running: bool) -> None:
-        """Highlight what leads on: never to pay twice, to pay for noise, or to pay more ε than is offered."""
+        """Highlight the next step: never to pay twice, to pay for noise, or to pay more ε than is offered."""
         session, pane = self.session, self._pane
         first = self._release
         if not running and pane is not None:

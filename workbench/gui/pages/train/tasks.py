@@ -300,7 +300,7 @@ def studied(
 def give_up_training(
     session: Session, jobs: JobCenter, paused: PausedTraining, on_end: Callable[[str], object]
 ) -> JobHandle:
-    """End an interrupted run for good; what that costs is said, and given to ``on_end``, too."""
+    """End an interrupted run for good, report what that costs, and pass it to ``on_end``."""
 
     def work(emit: Emit, cancel: CancelToken) -> Decimal:
         from workbench.release.ledger.ledger import Ledger

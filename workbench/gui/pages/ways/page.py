@@ -277,7 +277,7 @@ class WaysPage(PageFrame):
             reword(self._second, tr("Second: {way}", way=inside(second[0])), tip)
 
     def _show_release(self) -> None:
-        """Highlight what leads on: no release that is mostly noise, answers nothing, or has more ε than is offered."""
+        """Highlight the next step: never a release that is mostly noise, answers nothing, or exceeds the ε offered."""
         session, way, found = self.session, self.session.way, self._marks.ways
         own = self._chosen()
         poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
