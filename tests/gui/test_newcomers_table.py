@@ -9,7 +9,7 @@ import pytest
 from hands import CTRL, LEFT, Hands
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QLabel, QStyleOptionViewItem
+from PySide6.QtWidgets import QLabel, QScrollArea, QStyleOptionViewItem
 
 from workbench.gui.pages.data.facts import read
 from workbench.gui.session.draft import DraftColumn, DraftPlan
@@ -48,7 +48,11 @@ def choose(hands: Hands, name: str) -> None:
 
 def double_click(hands: Hands, name: str) -> None:
     """Click twice at the place of a button: the second press falls on whatever is there by then."""
+    hands.qtbot.wait(100)  # the card of another attribute is placed first
     button = hands.see(name)
+    area = hands.window.findChild(QScrollArea, "body_data")
+    assert area is not None
+    area.ensureWidgetVisible(button)
     place = button.mapTo(hands.window, button.rect().center())
     hands.qtbot.mouseDClick(hands.window.windowHandle(), LEFT, pos=place)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
 
-WIDTH, NARROW, SHORT = 164, 160, 118
+WIDTH, NARROW, SHORT = 164, 152, 118
 """Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
 
 MISSING = (("refuse", tr_later("stop the release")), ("own-value", tr_later("keep as ‘missing’")))
