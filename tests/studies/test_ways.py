@@ -13,7 +13,7 @@ from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.questions import Asked
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, interruptible
 from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
@@ -39,7 +39,8 @@ from workbench.studies.ways_asked import Question, answered_by, asked_request
 from workbench.studies.ways_draw import draw_ways
 from workbench.studies.ways_synthetic import Trial
 from workbench.studies.why.rows import made_up_columns
-from workbench.synth import MARGINALS, MST, TAN
+from workbench.synth import MARGINALS, MST, TAN, positions
+from workbench.synth.base import Coarser
 from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
 
@@ -337,7 +338,7 @@ def test_figures_that_answer_the_questions_are_what_statistics_release():
     assert asked_request(plan(1.0)) == usual_request(plan(1.0))
 
 
-def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells):
+def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_within_it(cells, monkeypatch):
     made = asked(20.0, asks=("averages", "pairs", "figures"))
     table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
     drawn = draw_ways(made, table, 1)
@@ -348,6 +349,26 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows(cells):
         assert drawn.seen[way, mean] == pytest.approx(truth, abs=6)
     assert drawn.seen[STATISTICS, ("median", ("age",), "")] == pytest.approx(drawn.truth["median", ("age",), ""], abs=6)
     assert draw_ways(made, table, 2).seen[STATISTICS, mean] != drawn.seen[STATISTICS, mean]
+
+    class After(CancelToken):
+        """Cancelled once the rows of the model are being placed within its cells."""
+
+        reached = False
+
+        @property
+        def cancelled(self) -> bool:
+            return self.reached
+
+    late, likeliest = After(), positions.latent_correlation
+
+    def reach(shares):
+        late.reached = True
+        return likeliest(shares)
+
+    monkeypatch.setattr(positions, "latent_correlation", reach)
+    monkeypatch.setattr(Coarser, "drawn", lambda *_: pytest.fail("goes on although it was cancelled"))
+    with interruptible(late), pytest.raises(CancelledError):
+        draw_ways(made, table, 3)
 
 
 def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch):

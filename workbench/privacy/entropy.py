@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.signals.cancel import check_here
+
 _KEYED_BLOCK = 4096
 
 _BYTES_OF_A_KEY = 2**30
@@ -86,6 +88,7 @@ class SeededEntropy:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of the seeded stream."""
+        check_here()
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 
 
@@ -108,6 +111,7 @@ class KeyedEntropy:
         # Block by block, so that the interpreter is free for the window in between.
         out = np.empty(count, dtype=np.uint64)
         for start in range(0, count, _KEYED_BLOCK):
+            check_here()
             part = out[start : start + _KEYED_BLOCK]
             stream = hashlib.shake_128(self._prefix + self._block.to_bytes(8, "big"))
             part[:] = np.frombuffer(stream.digest(8 * part.size), dtype=np.uint64)

@@ -35,6 +35,7 @@ from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_CAP
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
+from workbench.signals.cancel import check_here
 
 LIMIT = 20_000
 """Most files, of some 400 bytes; half of them, the oldest, are removed where there are more."""
@@ -370,6 +371,7 @@ def _counted_facts(chosen: Mechanism, key: _Key, epsilon: float) -> ErrorFacts:
     stated = f"{key.plain()} {epsilon!r}"
     found = kept_facts(chosen, stated, most=epsilon)
     if found is None:
+        check_here()
         found = error_profile(_KEPT.get(chosen.name, key, epsilon), key.cells).facts
         keep_facts(chosen, stated, found)
     return found

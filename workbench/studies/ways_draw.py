@@ -20,6 +20,7 @@ from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
+from workbench.signals.cancel import check_here
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
@@ -107,6 +108,7 @@ def _generator(what: str, number: int) -> np.random.Generator:
 
 def _figure(plan: Plan, question: Question, cells: Mapping[str, CellArray]) -> float:
     """Return a figure of rows on the plan's grids, as whoever reads them computes it."""
+    check_here()
     grids = [plan.column(name).grid() for name in question.columns]
     own = [cells[name] for name in question.columns]
     if question.by:
