@@ -97,6 +97,21 @@ def test_a_hierarchy_says_how_far_apart_sensitive_values_are(folder, run):
     assert (answer.code, "the value 'cold'" in answer.err) == (2, True)
 
 
+def test_a_plan_says_which_codes_are_missing_values(folder, run):
+    """By themselves 30 and 50 of H are two classes; where the plan says that both are missing they are one."""
+    (folder / "p.toml").write_text(
+        "version = 1\nepsilon = 1.0\n"
+        '[[column]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 99\n'
+        'missing = "own-value"\nmissing_codes = ["30", "50"]\n'
+        '[[column]]\nname = "ill"\nkind = "category"\ndomain = ["flu", "gout"]\n'
+        'missing = "own-value"\nmissing_codes = ["cold"]\n'
+    )
+    found = run(*RISK, "--population", "t.csv", "--plan", "p.toml", "--json").done
+    assert (found["unique"], found["risk"]["journalist"]["average"]) == (1, 0.5)
+    assert run(*ANONYMITY, "--plan", "p.toml", "--json").done["risk"]["marketer"]["average"] == 0.5
+    assert run(*RISK, "--json").done["unique"] == 2
+
+
 def test_the_population_answers_in_place_of_a_fraction(folder, run):
     (folder / "p.csv").write_text("town,age\n" + "H,30\n" * 4 + "D,40\n" * 5 + "H,50\n" * 2 + "D,9\n", "utf-8")
     found = run(*RISK, "--population", "p.csv", "--json").done

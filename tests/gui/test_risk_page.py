@@ -63,6 +63,11 @@ def test_figures_follow_each_tick_at_once(hands):
     hands.window.session.undo_stack.undo()
     hands.idle()
     assert hands.text("risk_said").startswith("Tick what")
+    tick(hands, "age")
+    assert hands.text("risk_said").startswith("2 of 9")
+    hands.window.session.edit_column("age", "codes", missing_codes=("40", "50"))
+    hands.idle()
+    assert hands.text("risk_said").startswith("0 of 9")
 
 
 def test_who_is_unique_and_why(hands):

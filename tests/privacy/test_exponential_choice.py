@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.params import ParameterError
+from workbench.privacy.central import exponential
 from workbench.privacy.central.central_noise import NoNoise
 from workbench.privacy.central.exponential import exponential_choice, exponential_weights, noisy_max_weights
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
@@ -234,3 +235,10 @@ def test_far_cells_are_one_segment_and_the_draw_is_the_same(limit):
             losses.append(np.minimum(np.repeat(parts.loss, parts.width), limit))
         assert losses[0].tolist() == losses[1].tolist()
         assert len(losses[0]) == 100
+
+
+def test_no_score_is_kept_after_its_choice():
+    caches = [each for each in vars(exponential).values() if hasattr(each, "cache_info")]
+    before = [cache.cache_info() for cache in caches]
+    exponential.exponential_weights([11, 987_654], 1, 0.5)
+    assert [cache.cache_info() for cache in caches] == before

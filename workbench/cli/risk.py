@@ -11,11 +11,13 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data, shortened
+from workbench.data.columns.missing import with_codes
 from workbench.params import counted, one_line
 from workbench.release.described_release import is_release
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured
+from workbench.sanitize.plan import load_plan
 
 _WIDEST = 60
 
@@ -24,6 +26,9 @@ def configure(parser: argparse.ArgumentParser, *names: str, required: Sequence[s
     """Add DATA, the population's table, and the options ``names`` of what is measured; some are ``required``."""
     add_data(parser)
     add_options(parser, RiskOptions, *names, required=required)
+    parser.add_argument(
+        "--plan", type=Path, metavar="PLAN", help="read the rows as this plan does: codes that it declares are missing"
+    )
     parser.add_argument(
         "--population", metavar="FILE", help="the table of the whole population, in place of --sample-fraction"
     )
@@ -40,11 +45,15 @@ def configure(parser: argparse.ArgumentParser, *names: str, required: Sequence[s
 def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -> dict[str, Any]:
     """Return the figures of DATA; the ledger notes them first, unless DATA is a release with its certificate."""
     asked = read_options(options, RiskOptions)
-    table = read_data(options, context)
+    plan = None if options.plan is None else load_plan(options.plan)
+    table = read_data(options, context, plan)
     population = None if options.population is None else read_as(options.population, options, context, None)
+    given = [rows for rows in (table, population) if rows is not None]
+    private = [rows for rows in given if not is_release(rows)]
     known = {} if options.hierarchies is None else read_hierarchies(options.hierarchies, (), asked.sensitive)
-    subject = Subject(table, asked, population, known, context.cancel, context.emit)
-    private = [rows for rows in (table, population) if rows is not None and not is_release(rows)]
+    stated = plan.columns if plan is not None else ()
+    read = [with_codes(rows, stated) if rows in private else rows for rows in given]
+    subject = Subject(read[0], asked, read[1] if read[1:] else None, known, context.cancel, context.emit)
     for rows in private:
         note_study(options, context, rows, "risk")
     return {"source": table.source, "private": bool(private), "quasi": list(asked.quasi)} | measured(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from workbench.data.columns.missing import uncoded
 from workbench.data.columns.values import doubles
 from workbench.data.table import Table
 
@@ -20,12 +21,14 @@ Codes = np.ndarray
 
 
 def coded(table: Table, name: str) -> tuple[Codes, list[str | None]]:
-    """Return a column's values as codes, in the order of the text, and the value of each code (``None``: missing).
+    """Return a column's values as codes, in the order of the text, and the value of each code.
+
+    ``None`` is missing, as is what the table declares to mean that.
 
     Raises:
         InputError: the table has no such column.
     """
-    text = table.column(name).cast(pl.String)
+    text = uncoded(table, name).cast(pl.String)
     values = text.unique().sort(nulls_last=True)
     places = pl.DataFrame({"value": values, "code": np.arange(values.len())})
     found = pl.DataFrame({"value": text}).join(places, on="value", how="left", nulls_equal=True, maintain_order="left")

@@ -15,7 +15,7 @@ import bisect
 import itertools
 import math
 from collections.abc import Sequence
-from decimal import ROUND_FLOOR, Decimal, localcontext
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from functools import lru_cache
 from typing import Any
 
@@ -38,14 +38,16 @@ _MOST_BITS = 1 << 12
 """By how many bits the least weight may be below the largest: a lower score counts as one that far below."""
 
 
-@lru_cache(maxsize=1 << 17)
+_EXACT = Context(prec=60)
+_LN2 = _EXACT.ln(Decimal(2))
+
+
 def _weight(score: int, sensitivity: int, epsilon: float) -> tuple[int, int]:
-    """Return (m, k): the weight of a score is m·2^k."""
-    with localcontext() as context:
-        context.prec = 60
-        exponent = Decimal(epsilon) * score / (2 * sensitivity) / Decimal(2).ln()
+    """Return (m, k): the weight of a score is m·2^k. Nothing is kept: scores are private, and so is which were seen."""
+    with localcontext(_EXACT):
+        exponent = Decimal(epsilon) * score / (2 * sensitivity) / _LN2
         whole = int(exponent.to_integral_value(rounding=ROUND_FLOOR))
-        part = ((exponent - whole) * Decimal(2).ln()).exp()
+        part = ((exponent - whole) * _LN2).exp()
         return int(part * 2**_BITS), whole
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from workbench.data.columns.missing import uncoded
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, real, texts
 from workbench.risk.distances import AUTO, DISTANCE_CHOICES, DISTANCE_HELP, Classes, Codes, classes, coded
@@ -146,7 +147,12 @@ class Subject:
         """
         if self.population is None:
             return None
-        both = pl.concat([t.frame[list(self.options.quasi)].cast(pl.String) for t in (self.table, self.population)])
+        both = pl.concat(
+            [
+                pl.DataFrame({name: uncoded(t, name).cast(pl.String) for name in self.options.quasi})
+                for t in (self.table, self.population)
+            ]
+        )
         joint = Table(both, self.population.source)
         found = classes([coded(joint, name)[0] for name in self.options.quasi], both.height)
         people = np.bincount(found.of[self.rows :], minlength=found.sizes.size)

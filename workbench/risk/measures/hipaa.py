@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.columns.missing import uncoded
 from workbench.data.table import Table
 from workbench.risk.measures.base import Line, Measure, Subject
 
@@ -66,7 +67,7 @@ def hints(table: Table) -> Iterator[tuple[str, Identifier, str]]:
     """Yield each column that may be one of the eighteen, which one, and what it was seen by: its first hint counts."""
     for name in table.names:
         words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
-        seen = table.column(name).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).cast(pl.String)
+        seen = uncoded(table, name).drop_nulls().unique(maintain_order=True).head(LOOKED_AT).cast(pl.String)
         for one in HIPAA:
             if one.form and seen.len() and _share(seen, one.form) >= NEARLY_ALL:
                 yield name, one, "values"

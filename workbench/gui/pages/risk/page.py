@@ -415,7 +415,9 @@ class RiskPage(PageFrame):
         say(self._problem, stated)
         if stated or more is None or not quasi:
             return None
-        return Asked(RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction, **asked), people, levels)
+        options = RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction, **asked)
+        codes = {c.name: c.missing_codes for c in self.session.plan.columns if c.missing_codes}
+        return Asked(options, people, levels, codes)
 
     def _state(self) -> dict[str, Any]:
         return {**self.more.state(), FRACTION: self.fraction.text()}
@@ -493,7 +495,7 @@ class RiskPage(PageFrame):
     def _take(self, found: Found | None) -> None:
         if found is not None:
             opened = self.session.opened
-            if opened is None or found.subject.table is not opened.table or found.asked != self._asked:
+            if opened is None or found.subject.table.stored is not opened.table.stored or found.asked != self._asked:
                 return  # something else is asked by now
         self._found = found
         self._show()

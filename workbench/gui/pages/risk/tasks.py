@@ -29,6 +29,7 @@ class Asked:
     options: RiskOptions
     population: str | None  # its file
     chosen: Mapping[str, Builder | Path]  # of sensitive columns, the way or file that was chosen on Generalise
+    codes: Mapping[str, tuple[str, ...]]  # what is declared to mean a missing value, by column
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,11 @@ def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> Job
         from workbench.risk.measures import Subject
 
         people = None if asked.population is None else read_table(asked.population, cancel=cancel)
-        subject = Subject(opened.table, asked.options, people, _levels(opened, asked), cancel, emit)
         released = is_release(opened.table)
+        rows = opened.table if released else opened.table.replaced(missing_codes=asked.codes)
+        if people is not None and not is_release(people):
+            people = people.replaced(missing_codes=asked.codes)
+        subject = Subject(rows, asked.options, people, _levels(opened, asked), cancel, emit)
         if not released:
             note_study(opened.table, "risk", emit=emit)
         if people is not None:
