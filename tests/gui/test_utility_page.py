@@ -92,7 +92,7 @@ def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbo
     utility.session.set_epsilon(LOW)
     page, session = ran(utility, qtbot, press, idle, f"{LOW}, {HIGH}"), utility.session
     assert page.primary.objectName() == "curve_to_train"
-    best = f"For a model of species at your ε = {LOW}, this is best: private model."
+    best = f"Best way to model species at your ε = {LOW}: private model."
     assert best in utility.findChild(QWidget, "note_utility").accessibleName()
     before = session.plan
     if edit == "a column":

@@ -281,7 +281,7 @@ class LedgerPage(PageFrame):
 
     def _arrange(self) -> None:
         self._empty = label(
-            tr("Nothing was released yet: the first release of a dataset sets its cap."), "muted", wrap=True
+            tr("Nothing has been released yet: the first release of a dataset sets its cap."), "muted", wrap=True
         )
         self._empty.setObjectName("ledger_empty")
         Explainable(self._releases, self.session, self._asked)

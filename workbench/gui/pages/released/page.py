@@ -301,7 +301,10 @@ class ReleasedPage(PageFrame):
         self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
         self._nothing.say(
-            tr("Nothing was released on this computer yet. A release, with its certificate, is listed here for good.")
+            tr(
+                "Nothing has been released on this computer yet. "
+                "A release, with its certificate, is listed here for good."
+            )
         )
         self.body.add(self._resume, (self._parts, 1), (self._nothing, 1))
         session.account_changed.connect(self.in_sight(self.refresh))

@@ -350,7 +350,7 @@ class UtilityPage(RunPage):
         if best is None:
             return tr("For a model of {target}, none of them is of use at your ε = {epsilon}.", **said)
         line = whole.series[best].name
-        return tr("For a model of {target} at your ε = {epsilon}, this is best: {line}.", line=line, **said)
+        return tr("Best way to model {target} at your ε = {epsilon}: {line}.", line=line, **said)
 
     def _present(self) -> object:
         return studied(self.session, self._asked), self._made_up.isChecked()
