@@ -47,7 +47,7 @@ def test_a_sample_opens_by_a_click_with_its_public_facts(people):
 
 def test_the_budget_of_a_fresh_table_is_the_plan_alone(people):
     assert people.session.account.cap is None
-    assert people.findChild(QLabel, "budget_figure").text() == "1"
+    assert people.findChild(QLabel, "budget_figure").text() == "ε 1"
     assert people.findChild(QLabel, "fact_spent").text() == "ε 0"
 
 

@@ -91,8 +91,8 @@ class BudgetGauge(Card):
 
     def _show_first(self, cost: Decimal | None) -> list[Fact]:
         """Show a dataset that nothing was released of: its first release sets the cap."""
-        self._show_figure(at_most(cost) if cost is not None else "–", in_full(cost))
-        self._meaning.setText(tr("ε of this plan") if self._session.images is None else tr("nothing released yet"))
+        self._show_figure(f"ε {at_most(cost)}" if cost is not None else "–", in_full(cost))
+        self._meaning.setText(tr("of this plan") if self._session.images is None else tr("nothing released yet"))
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
         return [Fact("cap", tr("cap"), tr("the first release sets it"), "muted"), Fact("spent", tr("spent"), "ε 0")]
 
