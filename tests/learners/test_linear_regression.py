@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression as Reference
 
 from workbench.data.schema import Attribute
-from workbench.learners.encoding import Encoding, grid_of
+from workbench.learners.encoding import Encoding, blocks, grid_of, numbers_on_grid
 from workbench.learners.linear_regression.estimator import (
     FUNCTIONAL,
     LinearRegression,
@@ -287,3 +287,11 @@ def test_an_encoded_row_depends_on_nothing_but_itself():
     pair = Encoding((Attribute(name="b", kind="boolean", domain=("no", "yes")),))
     np.testing.assert_array_equal(pair.encode([[0], [1]], 7), [[-7], [7]])
     assert pair.labels == ("b = yes",)
+
+
+def test_a_missing_number_is_found_in_every_block_of_rows():
+    facts = [Attribute(name=name, kind="real", lower=0, upper=8) for name in "ab"]
+    first, second = next(blocks(1 << 20)).stop, 5
+    X = np.full((first + second, 2), 8.0)
+    X[[3, first + 1, first + 4], [0, 1, 0]] = np.nan
+    assert (numbers_on_grid(facts, X, 16) == np.where(np.isnan(X), 0, 16)).all()
