@@ -38,6 +38,9 @@ ALPHA = 1e-7
 REPLACED_BY = 12
 """Rows that a row is replaced by: all of them, or as many spread over the list."""
 
+DAMAGED = 12
+"""Answers of a file that are damaged: all of them, or as many spread over the list."""
+
 RANGES = "ranges"
 """The parameter of learners that find the range of each column."""
 
@@ -386,7 +389,7 @@ class LearnerConformance:
         }
         damaged = [("", {key: value for key, value in plain.items() if key != gone}) for gone in plain]
         damaged += [(named, {**plain, **change}) for named, wrong in changes.items() for change in wrong]
-        for label, known in answers.items():
+        for label, known in [*answers.items()][:: 1 + len(answers) // DAMAGED]:
             damaged.append(("", {**plain, "answers": {k: v for k, v in answers.items() if k != label}}))
             for answer in ([], [0.5] * len(known), [2**70] * len(known), "1", [True], [*known, 1]):
                 damaged.append((label, {**plain, "answers": {**answers, label: answer}}))

@@ -109,7 +109,7 @@ def checked_whole_numbers(answers: Mapping[str, Any], lengths: Mapping[str, int]
         raise ParameterError("the answers are not those of this model's queries", "the model")
     for label, length in lengths.items():
         vector = answers[label]
-        whole = isinstance(vector, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in vector)
-        if not whole or len(vector) != length or not all(abs(v) < 2**63 for v in vector):
+        whole = isinstance(vector, list) and len(vector) == length and set(map(type, vector)) <= {int}
+        if not whole or max(map(abs, vector), default=0) >= 2**63:
             raise ParameterError(f"the answer is not {length} whole numbers", label)
     return dict(answers)
