@@ -15,10 +15,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QSlider, QWidget
 
 from workbench.gui.pages.rappor.live_plots import SCALES, Setting, plot_drawing, plots, roc_drawing
+from workbench.gui.pages.rappor.tasks import simulated
 from workbench.gui.widgets.chart import Chart
-from workbench.privacy.rappor.parameters import cost
+from workbench.privacy.rappor.parameters import RapporParameters, cost
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
+from workbench.signals.cancel import NEVER
+from workbench.signals.events import ignore
 
 
 def fact(window, key: str) -> str:
@@ -185,5 +188,14 @@ def test_a_simulation_of_a_column_is_private_and_has_a_roc(ready, finish, qtbot)
     found = ready.page._results._found
     assert found is not None
     assert found.private
-    areas = [float(np.trapezoid(hits, alarms)) for _, alarms, hits in found.roc]
-    assert areas[0] > areas[-1]
+    assert areas(found) == sorted(areas(found), reverse=True)
+
+
+def areas(found) -> list[float]:
+    """Return the area below each line, of the most reports first."""
+    return [float(np.trapezoid(hits, alarms)) for _, alarms, hits in found.roc]
+
+
+def test_the_strings_that_only_more_reports_bring_do_not_lower_their_line() -> None:
+    found = simulated(None, None, "exponential", RapporParameters(), 100_000, ignore, NEVER)
+    assert areas(found) == sorted(areas(found), reverse=True)

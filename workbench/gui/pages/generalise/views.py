@@ -164,7 +164,7 @@ def _edges(places: Sequence[_Place], top: Sequence[int]) -> Mark:
     def paint(on: Canvas) -> None:
         if len(lines) > MOST_EDGES:
             return
-        on.smooth("line", 1.0)
+        on.smooth("muted", 0.5)
         for one, other in lines:
             on.line(on.at(one.x, one.y), on.at(other.x, other.y))
 

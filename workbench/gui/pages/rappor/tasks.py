@@ -95,10 +95,13 @@ def simulated(
     made = simulate(parameters, distribution, reports, candidates, emit=emit, cancel=cancel)
     curves = []
     if (made.truth == 0).any():
-        curves.append((reports, *roc(made)))
-        for n in (reports // 10, reports // 100):
-            if n >= LEAST_ROC:
-                curves.append((n, *roc(simulate(parameters, distribution, n, candidates, emit=emit, cancel=cancel))))
+        fewer = [n for n in (reports // 10, reports // 100) if n >= LEAST_ROC]
+        # More reports bring rarer strings; every line is about the strings of the fewest, or more would look worse.
+        least = min(1 / (fewer or [reports])[-1], float(made.truth.max()) / 2)
+        curves.append((reports, *roc(made, least)))
+        for n in fewer:
+            drawn = simulate(parameters, distribution, n, candidates, emit=emit, cancel=cancel)
+            curves.append((n, *roc(drawn, least)))
     found = score(made, "bonferroni")
     return Shown(
         title=title,
