@@ -143,6 +143,23 @@ def test_other_names_do_not(name):
     assert "household" not in suspected(column([str(i // 3) for i in range(30)], name))
 
 
+@pytest.mark.parametrize(
+    ("cells", "codes"),
+    [
+        (["1", "2", "3", "4", "5", "-9"] * 2, ("-9",)),
+        (["0", "10", "25", "40", "-1", " -7 ", "-8.0"] * 2, ("-8.0", "-7", "-1")),
+        (["18,5", "44,0", "95,2", "999", "999,0"] * 2, ("999", "999,0")),
+        (["18", "44", "95", "99"] * 2, ()),  # an age like others
+        (["-20", "-9", "4", "31"] * 2, ()),  # a temperature
+        (["1", "2", "3", "4", "5", "-9"], ()),  # one row's own value
+        (["0", "99"] * 5, ()),
+    ],
+)
+def test_numbers_that_look_like_codes_for_missing_values_are_named(cells, codes):
+    found = {s.what: s for s in column(cells).suspicions}.get("missing-code")
+    assert (found.cells if found else ()) == codes
+
+
 def test_plain_columns_raise_no_suspicion():
     for cells in (["1.5", "2.25", "3"] * 5, ["red", "green", "blue"] * 5, ["23", "35", "35", "61"] * 5):
         assert column(cells).suspicions == ()

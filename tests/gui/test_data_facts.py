@@ -81,6 +81,23 @@ def test_codes_for_missing_are_typed_and_the_column_is_looked_at_again(gaps, qtb
     assert (gaps.session.profile_of("age").missing, field.text()) == (1, "")
 
 
+def test_a_suspected_code_is_declared_by_one_click_and_bounds_are_held_against_the_rows(window, tmp_path, press, idle):
+    path = tmp_path / "codes.csv"
+    path.write_text("score\n" + "\n".join(map(str, [*range(1, 6), -9] * 3)) + "\n", "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    go_to(window, "data")
+    window.page.table.selectRow(0)
+    window.session.edit_column("score", "bounds", lower=1.0, upper=5.0, missing="own-value")
+    said = window.findChild(QLabel, "detail_warning")
+    assert "from -9 to 5" in said.text()
+    press(window, "suspicion_accept_0")
+    idle(window)
+    assert (window.session.plan.column("score").missing_codes, said.text()) == (("-9",), "")
+    assert window.session.profile_of("score").missing == 3
+    assert not window.findChild(QLabel, "suspicion_0").isVisible()
+
+
 def test_formulas_are_defused_where_a_listed_value_is_one(gaps, press):
     assert not gaps.findChild(QCheckBox, "defuse_formulas").isVisible()
     gaps.session.edit_column("town", "list", domain=("=A", "B"))

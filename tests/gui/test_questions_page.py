@@ -158,13 +158,22 @@ def test_wishes_are_typed_and_what_is_no_wish_stays_with_its_reason(survey):
     assert field.text() == "mean(Age) ± 2; share(Sex=f) ± 3 %"
     survey.type_into("wishes", "mean(Aeg) ± 2")
     survey.key(Qt.Key.Key_Return)
-    assert "did you mean 'Age'" in survey.text("wishes_problem")
-    assert len(asked(survey).wishes) == 2
-    survey.type_into("wishes", "mean(Age) ± 2")
+    assert "did you mean 'Age'? Choose from" in survey.text("wishes_problem")
+    survey.click("questions_onward")
+    assert survey.see("wishes").hasFocus(), "what is no wish is put right before it is left"
+    assert (field.text(), len(asked(survey).wishes)) == ("mean(Aeg) ± 2", 2)
+    survey.type_into("wishes", "mean(AGE) ± 2")
     survey.key(Qt.Key.Key_Return)
+    assert asked(survey).wishes == (Wish("mean", ("Age",), 2),)
     assert not survey.sees("wishes_problem")
     survey.click_cell(LIST, "Age", "Needed")
     assert "Age is not ticked" in survey.text("wishes_problem")
+    survey.type_into("wishes", "median(Age) ± 2")
+    survey.key(Qt.Key.Key_Return)
+    assert survey.sees("wishes_problem")
+    survey.click_cell(LIST, "Age", "Needed")
+    assert not survey.sees("wishes_problem")
+    assert asked(survey).wishes == (Wish("median", ("Age",), 2),)
 
 
 def test_each_question_can_be_skipped(survey):

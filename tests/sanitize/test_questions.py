@@ -252,3 +252,12 @@ def test_a_plan_keeps_the_questions():
 def test_what_is_not_known_is_refused(questions, part):
     with pytest.raises(ParameterError, match=part):
         Asked.from_plain(questions, "questions")
+
+
+def test_a_wish_finds_its_columns_whatever_their_capitals_unless_several_could_be_meant():
+    kinds = {"Age": "integer", "Sex": "category", "pay": "real", "Pay": "real", "Sold by Sex": "integer"}
+    assert Wish.parse("mean(AGE by sex) ± 2").checked(kinds).figure == "mean(Age by Sex)"
+    assert Wish.parse("mean(sold by sex) ± 2").checked(kinds).columns == ("Sold by Sex",)
+    assert Wish.parse("mean(pay) ± 2").checked(kinds).columns == ("pay",)
+    with pytest.raises(ParameterError, match="no column 'PAY'"):
+        Wish.parse("mean(PAY) ± 2").checked(kinds)

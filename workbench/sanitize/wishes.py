@@ -145,12 +145,17 @@ class Wish:
         return f"{self.figure} {self.margin}" + (f", weight {self.weight:g}" if self.weight != 1 else "")
 
     def named(self, names: Collection[str]) -> Self:
-        """Return the wish with the column of ``names`` that it is about, where "by" is part of that column's name."""
-        if self.by and self.columns[0] not in names:
+        """Return the wish with the columns of ``names`` that it is about: "by" may be part of a column's name.
+
+        Where no name is written so, the only one that differs by capitals alone is meant.
+        """
+        columns = tuple(_spelled(name, names) for name in self.columns)
+        if self.by and columns[0] not in names:
             whole = (f"{self.columns[0]} by {between.join(self.by)}" for between in (" and ", ", "))
-            found = next((name for name in whole if name in names), None)
-            return self if found is None else replace(self, columns=(found,), by=())
-        return self
+            found = next((name for name in (_spelled(each, names) for each in whole) if name in names), None)
+            if found is not None:
+                return replace(self, columns=(found,), by=())
+        return replace(self, columns=columns, by=tuple(_spelled(name, names) for name in self.by))
 
     def checked(self, kinds: Mapping[str, str | None]) -> Self:
         """Return the wish if its columns exist and their kinds (``None``: not known yet) have such a figure.
@@ -188,6 +193,14 @@ _GROUPED = (MEAN, SUM, MEDIAN, QUANTILE)
 _LEAST_QUANTILE = 0.0001
 _MOST_WEIGHT = 1e6
 _MOST_GROUPING = 2
+
+
+def _spelled(name: str, names: Collection[str]) -> str:
+    """Return the name of ``names`` that is meant; ``name`` itself where none is, or several could be."""
+    if name in names:
+        return name
+    alike = [known for known in names if known.casefold() == name.casefold()]
+    return alike[0] if len(alike) == 1 else name
 
 
 def _subject(asked: str, inside: str, text: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:

@@ -67,6 +67,8 @@ _GROUP_NAME = re.compile(
     re.IGNORECASE,
 )
 _FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|den|di|da|la|le|del)){1,4}\s*$"
+_MISSING_CODE = r"^\s*(-[1789]|-?(77+|88+|99+))([.,]0+)?\s*$"
+_FEW_NUMBERS = 3
 _FEW_NAMES = 10
 _TRUTH = {"true", "false"}
 _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
@@ -80,11 +82,13 @@ class Suspicion:
         what: a word for it.
         why: what was seen.
         hint: what to declare; ``None`` if there is more than one thing to do.
+        cells: the cells it is about, where they are few.
     """
 
     what: str
     why: str
     hint: Remedy | None = None
+    cells: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -93,6 +97,7 @@ class Suspicion:
 
 
 DATE_ORDER = Remedy(DECLARE, "declare date_order", {"key": "date_order"})
+MISSING_CODES = Remedy(DECLARE, "declare missing_codes", {"key": "missing_codes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +273,12 @@ def _profiled(table: Table, found: _Values) -> ColumnProfile:
     if not found.whole:
         seen = f"the number of different values is estimated, and {len(values):,} of them were looked at"
         trouble.append(Suspicion("estimate", seen))
+    if reading is not None and kind != "date" and (codes := _codes(every, reading.x, times.to_numpy())):
+        several, alone = (
+            f"{', '.join(codes)} may be codes for missing values",
+            f"{codes[0]} may be a code for a missing value",
+        )
+        trouble.append(Suspicion("missing-code", several if codes[1:] else alone, MISSING_CODES, codes))
     made = ColumnProfile(
         name=name,
         kind=kind,
@@ -430,6 +441,20 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
         yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{distinct} different values are more than a public domain can hold")
+
+
+def _codes(cells: pl.Series, x: Numbers, rows: NDArray[np.unsignedinteger]) -> tuple[str, ...]:
+    """Return the cells that look like codes for missing values, in order: -9, 99, 888 and their like beside none such.
+
+    Several rows have one, and it is further from all other numbers than these are from one another, or alone below 0.
+    """
+    like = cells.str.contains(_MISSING_CODE).to_numpy() & (rows > 1)
+    others = x[~like & ~np.isnan(x)]
+    if not like.any() or len(others) < _FEW_NUMBERS:
+        return ()
+    low, high = others.min(), others.max()
+    apart = like & ((np.maximum(low - x, x - high) > high - low) | ((x < 0) & (low >= 0)))
+    return tuple(cell.strip() for _, cell in sorted(zip(x[apart], cells.filter(apart), strict=True)))
 
 
 def _spaced(name: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from workbench.gui.style.language import tr, tr_later, tr_sentence
+from workbench.gui.style.language import capital, tr, tr_later, tr_sentence
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params import remedies as way
 from workbench.params.remedies import Remedy
@@ -20,6 +20,7 @@ _QUOTED = re.compile(r"'[a-z0-9]+(?:-[a-z0-9]+)*'")
 _FACTS = {
     "date_order": tr_later("choose under “day or month first”"),
     "other": tr_later("choose one under “if a value is not listed”"),
+    "missing_codes": tr_later("declare it under “codes for missing”"),
     "missing": tr_later("choose “keep as ‘missing’” under “if a value is missing”"),
     "kind": tr_later("choose another kind"),
     "lower": tr_later("declare the lower bound from public facts"),
@@ -117,7 +118,8 @@ def in_the_window(error: WorkbenchError) -> str:
 
 def without_place(error: WorkbenchError) -> str:
     """Return the same where the place is plain from where it is said."""
-    return "; ".join(filter(None, (tr_sentence(error.what), ways_out(error.remedies))))
+    what, ways = tr_sentence(error.what), ways_out(error.remedies)
+    return f"{what} {capital(ways)}" if ways and what.endswith("?") else "; ".join(filter(None, (what, ways)))
 
 
 def titled(text: str) -> str:

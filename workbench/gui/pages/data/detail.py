@@ -369,7 +369,7 @@ class AttributeDetail(DetailCard):
         lines = self._suspicions.show_suspicions(column, profile)
         say(self._notes, _notes_text(column) if not column.crossed else "")
         taken = column.protected and column.bounds_origin == "data"
-        say(self._warning, f"⚠ {tr(FROM_DATA)}" if taken else "")
+        say(self._warning, f"⚠ {tr(FROM_DATA)}" if taken else _outside_text(column, profile))
         problem = self._attributes.problem_of(self._at)
         say(self._problem, f"✕ {as_sentence(problem)}" if problem else "")
         # Where there is more to say, what is to be done comes first.
@@ -457,8 +457,24 @@ def _notes_text(column: DraftColumn) -> str:
     if column.bounds_origin == "released":
         return tr("Found by a release, at an ε of its own: what ε covers is not all there is.")
     if column.numeric:
-        return tr("Its public facts are declared; values outside the bounds are moved to the nearest one.")
+        return tr("Its public bounds are declared.")
     return tr("Its public values are declared.")
+
+
+def _outside_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
+    """Return that some rows lie outside the declared bounds; empty where none does, or that cannot be seen yet."""
+    if profile is None or profile.lower is None or profile.upper is None or not (column.protected and column.numeric):
+        return ""
+    if column.lower is None or column.upper is None or column.crossed or column.date_order == OPEN:
+        return ""
+    if column.lower <= profile.lower and profile.upper <= column.upper:
+        return ""
+    seen = dataclasses.replace(column, lower=profile.lower, upper=profile.upper)
+    return "⚠ " + tr(
+        "Some rows lie outside: they go from {lower} to {upper}. What is outside is moved to the nearest bound.",
+        lower=written(seen, "lower", ".6g"),
+        upper=written(seen, "upper", ".6g"),
+    )
 
 
 def _guess_text(column: DraftColumn) -> str:

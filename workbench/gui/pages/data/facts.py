@@ -64,6 +64,10 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
     if what == "date-order" and profile.date_order and column.date_order != profile.date_order:
         verb, words = DATE_ORDERS[profile.date_order]
         return Remedy(tr(verb), tr(words, name=name), {"date_order": profile.date_order})
+    if what == "missing-code":
+        codes = tuple(dict.fromkeys((*(column.missing_codes or ()), *suspicion.cells)))
+        words = tr("say which codes mean missing in {columns}", columns=name)
+        return Remedy(tr("Declare as missing"), words, {"missing_codes": codes})
     if what == "code" and column.kind != "category":
         return Remedy(tr("Call it a category"), tr("call {name} category", name=name), kind_changes(column, "category"))
     if what == "code" and column.role is None:
@@ -87,8 +91,16 @@ def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Sus
         return ()
     dated = column.date_order not in (None, OPEN) or not column.protected
     listed = {word for word, _rows in profile.words} <= set(column.domain or ())
-    settled = {"date-order": dated, "missing": listed}
+    coded = _within(column, next((s.cells for s in profile.suspicions if s.what == "missing-code"), ()))
+    settled = {"date-order": dated, "missing": listed, "missing-code": coded}
     return tuple(s for s in profile.suspicions if not settled.get(s.what, False))
+
+
+def _within(column: DraftColumn, cells: tuple[str, ...]) -> bool:
+    """Whether somebody declared bounds that hold all these numbers, or a list that has them: they are values."""
+    if column.lower is None or column.upper is None:
+        return set(cells) <= set(column.domain or ())
+    return all(column.lower <= float(cell.replace(",", ".")) <= column.upper for cell in cells)
 
 
 class SuspicionLines(QWidget):

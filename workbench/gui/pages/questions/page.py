@@ -230,7 +230,7 @@ class QuestionsPage(PageFrame):
     # -- what is shown ------------------------------------------------------------------------------------------------
 
     def _show_table(self) -> None:
-        opened = self.session.opened
+        opened, self._refused = self.session.opened, False
         self._nothing.setVisible(opened is None)
         self._card.setVisible(opened is not None)
         self._show_rows()
@@ -253,7 +253,9 @@ class QuestionsPage(PageFrame):
         for name, box in self._asks.items():
             box.setChecked(name in asked.asks)
         self._show_target(asked)
-        if not self._wishes.hasFocus():
+        if self._refused and not self._wishes.hasFocus():
+            self._take_wishes()  # a column that is ticked now may be the one it asks for
+        elif not self._wishes.hasFocus():
             self._show_wishes(asked)
         self.set_note(self._next(asked))
 
@@ -335,8 +337,10 @@ class QuestionsPage(PageFrame):
             parts = [part for part in self._wishes.text().split(";") if part.strip()]
             wishes = tuple(dict.fromkeys(Wish.parse(part).checked(kinds) for part in parts))
         except ParameterError as error:
+            self._refused = True
             self._say(without_place(error))
             return
+        self._refused = False
         if wishes != asked.wishes:
             self.session.answer(tr("change the wishes"), wishes=wishes)
         self._show_wishes(self.session.questions)
@@ -355,6 +359,7 @@ class QuestionsPage(PageFrame):
         else:
             asks = suggested.asked.asks
             target = self._suggested_target() if MODEL in asks else None
+            self._refused = False
             self.session.answer(tr("ask as suggested"), asks=asks, target=target, wishes=())
             self._onward.setFocus(Qt.FocusReason.OtherFocusReason)
         self.refresh()
@@ -362,7 +367,9 @@ class QuestionsPage(PageFrame):
     def _go_on(self) -> None:
         self.session.edit(tr("choose the columns"), agreed(self.session.plan))
         asked = self.session.questions
-        if MODEL in asked.asks and asked.target is None:
+        if self._refused:
+            self._wishes.setFocus(Qt.FocusReason.OtherFocusReason)
+        elif MODEL in asked.asks and asked.target is None:
             self._target.setFocus(Qt.FocusReason.OtherFocusReason)
             self._target.showPopup()
         else:
