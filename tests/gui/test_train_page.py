@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import sys
 import weakref
 from decimal import Decimal
@@ -11,7 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 from mishaps import needs_torch, retype, text_of
-from PySide6.QtWidgets import QLabel, QPushButton, QRadioButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QRadioButton, QWidget
 
 from workbench.release.verify import verify_release
 
@@ -183,7 +185,7 @@ def test_a_refused_question_charges_nothing(train, start, tmp_path):
 
 def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_models(train, qtbot, press):
     train.session.set_target(None)
-    assert (train.page.forms.model, text_of(train, "train_use")) == ("kmeans", "LEAVE OUT"), "it predicts nothing"
+    assert (train.page.forms.model, text_of(train, "train_use")) == ("kmeans", "PREDICT"), "no column is left out"
     qtbot.waitUntil(train.findChild(QWidget, "train_fold_unfit").isVisible)
     press(train, "train_fold_unfit")
     assert "Naive Bayes, Logistic regression, exact noise" in text_of(train, "train_unfit")
@@ -342,6 +344,32 @@ def test_the_question_says_what_the_target_is_for(model: str, said: str) -> None
     from workbench.release.model.preflight import Preflight
 
     assert question(learner(model), "species", Path("out"), Preflight(Decimal(1), Decimal(0), ())).startswith(said)
+
+
+def test_the_question_says_that_all_columns_are_learned_from() -> None:
+    from workbench.gui.pages.train.messages import question
+    from workbench.learners import learner
+    from workbench.release.model.preflight import Preflight
+
+    told = question(learner("pca"), None, Path("out"), Preflight(Decimal(1), Decimal(0), ()))
+    assert told.startswith("PCA: fitted to all columns, released into out.")
+
+
+@pytest.mark.parametrize("model", ["kmeans", "standardize"])
+def test_a_model_without_a_target_is_trained_on_all_columns(train, start, press, idle, qtbot, tmp_path, model):
+    target = train.findChild(QComboBox, "train_target")
+    qtbot.keyClick(target, Qt.Key.Key_Home)
+    assert (target.currentText(), train.session.target) == ("no column", None)
+    qtbot.waitUntil(train.findChild(QWidget, f"train_model_{model}").isVisible)
+    press(train, f"train_model_{model}")
+    assert not train.findChild(QWidget, "train_study").isVisible(), "curves need a target"
+    start()
+    idle(train)
+    idle(train)
+    assert verify_release(tmp_path / "model") == []
+    assert train.session.account.spent == 1
+    inputs = json.loads((tmp_path / "model" / "card.json").read_text())["inputs"]
+    assert [column["name"] for column in inputs[:-1]] == [column.name for column in train.session.plan.columns]
 
 
 def test_a_run_that_is_given_up_is_not_called_paused_any_more(people, finish, press, answer, idle, monkeypatch):

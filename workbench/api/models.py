@@ -71,12 +71,6 @@ class PrivateTransformer(TransformerMixin, PrivateModel):  # type: ignore[misc] 
         facts: tuple[Attribute, ...] = self.model_of().attributes_after  # type: ignore[attr-defined]
         return facts
 
-    def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
-        return super()._target(frame, ["0"] * len(frame))
-
-    def _goal(self, name: str) -> dict[str, Any]:
-        return categories(name, ["0", "1"])  # a column of no meaning: nothing is learned from it
-
 
 def total_epsilon(model: Any) -> Decimal:
     """Return what one fit of a model, or of all steps of a pipeline, costs: the sum of their ε for one person.
@@ -213,14 +207,6 @@ class _Clusterer(ClusterMixin, _Predicts):  # type: ignore[misc]
     def fit_predict(self, X: ArrayLike | pd.DataFrame, y: Any = None, **more: Any) -> NDArray[Any]:
         """Fit, then return the group of each row of X: private, as the rows are."""
         return self.fit(X).predict(X)
-
-    def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
-        if "groups" in self.learner.parameters.declared() and getattr(self, "groups", None) is None:
-            raise ParameterError("the number of groups is missing", type(self).__name__, "give groups= a number")
-        return super()._target(frame, ["0"] * len(frame))
-
-    def _goal(self, name: str) -> dict[str, Any]:
-        return categories(name, ["0", "1"])  # a column of no meaning: groups are found without it
 
 
 _BASES: dict[str, type[PrivateModel]] = {

@@ -127,12 +127,12 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         frame = self._frame(X, reset=True)
         names = [str(name) for name in frame.columns]
         columns = self._columns(names, before)
-        target, values, goal = self._target(frame, y)
+        target, values, goal = self._target(frame, y) if self.learner.predicts else (None, None, {})
         with unreadable_rows():
-            table = table_of(frame.assign(**{target: values}))
+            table = table_of(frame if target is None else frame.assign(**{target: values}))
         plan = Plan(
             epsilon=self.epsilon_of_row(),
-            columns=(*columns, Column(name=target, action="protect", **goal)),
+            columns=columns if target is None else (*columns, Column(name=target, action="protect", **goal)),
             rows_per_person=self.rows_per_person,
             account=None if pays is None else pays.account,
         )

@@ -46,7 +46,7 @@ _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
     add_join(parser)
-    parser.add_argument("--target", required=True, metavar="COL", help=TARGET_HELP)
+    parser.add_argument("--target", metavar="COL", help=f"{TARGET_HELP}: such a model needs none")
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
     of_each = f"; for {each}: of each prediction, times the rows that --ask names" if each else ""
@@ -76,7 +76,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = load_confirmed(options.bounds, options.account)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)
-    table.require([c.name for c in (*features, target)])
+    table.require([c.name for c in (features if options.target is None else (*features, target))])
     context.emit(Progress(0, 1, chosen.title))
     found = preflight(chosen, parameters, plan, options.target, plan.rows_of(table).rows)
     if found.made_of:
@@ -140,6 +140,8 @@ def _asks_for_release(options: argparse.Namespace) -> bool:
             what = f"{_listed(missing)} {verb} missing"
             raise ParameterError(what, hint=(f"give {them}", "name a released table with --on-release"))
         return False
+    if options.target is None:
+        raise ParameterError("--target is missing", hint="name the column to predict")
     given = list(_given(options))
     if given:
         raise ParameterError(

@@ -16,7 +16,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 PREFIX = "model"
 """What the options of parameters begin with in the parsed options: models that name one alike share it."""
 
-TARGET_HELP = "the column to predict; a model that predicts nothing leaves it out"
+TARGET_HELP = "the column to predict, or that a model which predicts nothing leaves out"
 
 EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 

@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import KINDS, Attribute
 from workbench.learners.checks import (
     checked_classes,
-    checked_columns,
+    checked_rows,
     checked_schema,
-    checked_target,
     places_part,
     plain_part,
     table_shape,
@@ -115,7 +114,7 @@ class Learner:
 
     @property
     def predicts(self) -> bool:
-        """Whether it predicts a column; others leave that column out."""
+        """Whether it predicts a column; others need no target, and leave it out where there is one."""
         return self.task in (CLASSIFICATION, REGRESSION)
 
     @property
@@ -512,8 +511,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
         return self._learned(ask, self._setting(rows), X, y)
 
     def _learned(self, ask: Ask, setting: Any, X: ArrayLike, y: ArrayLike) -> Released:
-        goal, filled = checked_target(y, setting.target)
-        columns = checked_columns(X, setting.attributes)
+        columns, goal, filled = checked_rows(X, y, setting.attributes, setting.target)
         if not self.empty_rows:
             goal, columns = goal[filled], columns[filled]
         here = filled if self.empty_rows else slice(None)
@@ -636,8 +634,8 @@ def _of_part(
 
 def _filled_rows(setting: FitSetting[Any], columns: list[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return X (m, d) and y (m,) of the rows that are not empty, of columns whose last one is the target."""
-    goal, filled = checked_target(columns[-1], setting.target)
-    return checked_columns(np.column_stack(columns[:-1]), setting.attributes)[filled], goal[filled]
+    X, goal, filled = checked_rows(np.column_stack(columns[:-1]), columns[-1], setting.attributes, setting.target)
+    return X[filled], goal[filled]
 
 
 def _range_counts_of_part(setting: FitSetting[Any], columns: list[Any]) -> NDArray[np.int64]:

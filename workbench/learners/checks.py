@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.tasks import CLASSIFICATION, EMPTY, has_target, task
+from workbench.learners.tasks import CLASSIFICATION, EMPTY, NO_TARGET, has_target, task
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import declare
 
@@ -124,6 +124,26 @@ def checked_target(y: ArrayLike, target: Attribute) -> tuple[NDArray[Any], NDArr
     """
     found: NDArray[Any] = checked_numbers(y, target) if target.numeric else checked_classes(y, target)
     return found, has_target(found)
+
+
+def checked_rows(
+    X: ArrayLike, y: ArrayLike, attributes: Sequence[Attribute], target: Attribute
+) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.bool_]]:
+    """Return X (n, d) as :func:`checked_columns`, y (n,) and the filled rows (n,) as :func:`checked_target`.
+
+    Without a target a row is filled where it has a value in some column.
+
+    Raises:
+        InputError: as these two.
+    """
+    goal, filled = checked_target(y, target)
+    columns = checked_columns(X, attributes)
+    if target == NO_TARGET:
+        missing = [
+            np.isnan(c) if a.numeric else c == len(a.values()) for a, c in zip(attributes, columns.T, strict=True)
+        ]
+        filled = filled & ~np.all(missing, axis=0)
+    return columns, goal, filled
 
 
 def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predict: str = CLASSIFICATION) -> None:

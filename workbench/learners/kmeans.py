@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.encoding import grid_of
 from workbench.learners.setting import FitSetting, chance_of_failure, how_many, privacy_budget, weight_limit
-from workbench.learners.tasks import CLUSTERING
+from workbench.learners.tasks import CLUSTERING, NO_TARGET
 from workbench.params import ParameterError, Parameters, integer
 from workbench.privacy.central.sums import l1_norms, l2_norms, within_limit
 from workbench.work.ask import Ask
@@ -48,7 +48,7 @@ class KMeansParameters(Parameters):
         upto=1000,
         symbol="k",
         title="groups",
-        help="how many groups to find; by default as many as the target has classes",
+        help="how many groups to find; by default as many as the target has classes, without a target 3",
     )
     rounds: int | None = how_many(
         "rounds", 100, "how often the centres move; by default more often where ε and the number of rows allow it"
@@ -117,6 +117,7 @@ def mean_deviation(rows: Doubles, place: Doubles) -> Doubles:
 UNIT = 1 << 15
 """Whole numbers of one row in the scatter and in the losses of the starts."""
 
+_USUAL_GROUPS = 3
 _ROUNDS_UNTIL = ((5.0, 0), (15.0, 1), (50.0, 2), (200.0, 3), (1000.0, 5), (math.inf, 8))
 _FIGURE_FROM = 50.0  # n·ε for each coordinate of a centre from which the start is a figure and not a line
 _ROUNDS_WITHOUT_NOISE = 50
@@ -135,7 +136,7 @@ class Setting(FitSetting[KMeansParameters]):
     @cached_property
     def groups(self) -> int:
         """k, the number of groups."""
-        return self.parameters.groups or len(self.target.values())
+        return self.parameters.groups or (_USUAL_GROUPS if self.target == NO_TARGET else len(self.target.values()))
 
     @cached_property
     def known(self) -> float:
@@ -336,7 +337,7 @@ class KMeansModel(Model[Setting]):
 
 
 class KMeans(SummingEstimator[KMeansModel]):
-    """k-means; the target's classes say how many groups there are, and no group is made from them."""
+    """k-means; the classes of a target say how many groups there are, and no group is made from them."""
 
     model_type = KMeansModel
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 EMPTY = -1
 """Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
 
+NO_TARGET = Attribute(name="no target", kind="category", domain=("row", "none"))
+"""Takes the place of the target where a model that predicts nothing leaves no column out: y is 0 in each row, and a row
+is empty where it has no value in any column."""
+
 CLASSIFICATION, REGRESSION, CLUSTERING = "classification", "regression", "clustering"
 REDUCTION, SCALING = "reduction", "scaling"
 
@@ -34,6 +38,7 @@ class Task:
         noun: what a row has to predict, to say that it is absent.
         needs: what the table must have, in a sentence.
         use: what the target is for, to be said of a model, with ``{target}`` for its name.
+        alone: the same of a model without a target; empty where it needs one.
         transforms: whether it makes columns for another model, and not a prediction.
     """
 
@@ -42,6 +47,7 @@ class Task:
     noun: str
     needs: str
     use: str = "trained to predict {target}"
+    alone: str = ""
     transforms: bool = False
 
 
@@ -72,7 +78,21 @@ def numbers_of(table: Table, target: Attribute) -> NDArray[np.float64]:
     return np.clip(numbers(table, target), *target.bounds())
 
 
+def _needs_one(target: Attribute) -> None:
+    if target == NO_TARGET:
+        raise ParameterError(
+            "no column to predict is named",
+            hint="name the target, or choose a model that predicts nothing",
+            code="no-target",
+        )
+
+
 def _needs_classes(target: Attribute) -> None:
+    _needs_one(target)
+    _needs_names(target)
+
+
+def _needs_names(target: Attribute) -> None:
     if target.numeric:
         raise ParameterError(
             f"the target is declared as {target.kind}, not category or boolean",
@@ -89,6 +109,8 @@ def target_of(table: Table, target: Attribute) -> NDArray[Any]:
     Raises:
         InputError: as :func:`numbers_of` and :func:`classes_of`.
     """
+    if target == NO_TARGET:
+        return np.zeros(table.rows, dtype=np.int64)
     return numbers_of(table, target) if target.numeric else classes_of(table, target)
 
 
@@ -106,6 +128,7 @@ def _needs_facts(target: Attribute) -> None:
 
 
 def _needs_numbers(target: Attribute) -> None:
+    _needs_one(target)
     if not target.numeric:
         raise ParameterError(
             f"the target is declared as {target.kind or 'nothing'}, not as numbers",
@@ -116,7 +139,7 @@ def _needs_numbers(target: Attribute) -> None:
     target.bounds()
 
 
-_WITHOUT = "The target is left out; a row without one counts as empty."
+_WITHOUT = "A target is left out, if there is one; a row without it counts as empty."
 
 TASKS: tuple[Task, ...] = (
     Task(CLASSIFICATION, _needs_classes, "class", "It predicts a column of classes."),
@@ -124,10 +147,11 @@ TASKS: tuple[Task, ...] = (
     # Groups are found without the target: its classes only show a study how good they are.
     Task(
         CLUSTERING,
-        _needs_classes,
+        _needs_names,
         "class",
         "It finds groups of rows.",
         "trained to find groups of rows, without {target}",
+        "trained to find groups of rows",
     ),
     Task(
         REDUCTION,
@@ -135,6 +159,7 @@ TASKS: tuple[Task, ...] = (
         "value",
         f"It turns all columns into a few. {_WITHOUT}",
         "fitted to all columns but {target}",
+        "fitted to all columns",
         transforms=True,
     ),
     Task(
@@ -143,6 +168,7 @@ TASKS: tuple[Task, ...] = (
         "value",
         f"It needs at least one column of numbers. {_WITHOUT}",
         "fitted to all columns but {target}",
+        "fitted to all columns",
         transforms=True,
     ),
 )

@@ -17,6 +17,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.learners import learner
+from workbench.learners.tasks import NO_TARGET
 from workbench.params import CheckFailedError, InputError, ParameterError, Parameters, WorkbenchError, read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
@@ -69,7 +70,7 @@ def plan_text(stated: DescribedRelease) -> str:
         "version": 1,
         "epsilon": max(float(document["guarantee"]["epsilon"]), 1e-6),
         "rows_per_person": int(document["training"].get("rows_per_person", 1)),
-        "column": [_column(column) for column in document["inputs"]],
+        "column": [_column(column) for column in document["inputs"] if column != NO_TARGET.to_plain()],
     }
     unit = document["training"].get("unit")
     if unit is not None:
@@ -128,7 +129,8 @@ def _model(card: dict[str, Any]) -> list[str]:
     if MADE_FROM in card:
         return ["fit", "--on-release", DATA, "--target", target, "--model", name, "-o", OUT]
     given = options(learner(name).parameters, card["parameters"])
-    return ["fit", DATA, "--target", target, "--model", name, "--bounds", PLAN, "-o", OUT, *given]
+    of_target = [] if card["inputs"][-1] == NO_TARGET.to_plain() else ["--target", target]
+    return ["fit", DATA, *of_target, "--model", name, "--bounds", PLAN, "-o", OUT, *given]
 
 
 CHECK = "verify.py"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
+from workbench.learners.tasks import NO_TARGET
 from workbench.params import ParameterError
 from workbench.sanitize.plan import Plan
 
@@ -51,8 +52,10 @@ class Fitting:
         return (*self.predicting, *self.others)
 
 
-def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
+def require_learnable(chosen: Learner, plan: Plan, target: str | None) -> None:
     """Check that a learner can predict ``target`` from the columns that ``plan`` does not drop; reads no row.
+
+    Without a target it learns from all of them, if it predicts nothing.
 
     Raises:
         ParameterError: no column is left, the target is not what the learner predicts, or it cannot use a column.
@@ -60,7 +63,7 @@ def require_learnable(chosen: Learner, plan: Plan, target: str) -> None:
     _check(chosen, *_facts(plan, target))
 
 
-def learnable(plan: Plan, target: str) -> Callable[[Learner], bool]:
+def learnable(plan: Plan, target: str | None) -> Callable[[Learner], bool]:
     """Return whether :func:`require_learnable` has nothing against a learner, as a function of the learner."""
     facts = _facts(plan, target)  # once, not for each of the learners
 
@@ -74,9 +77,9 @@ def learnable(plan: Plan, target: str) -> Callable[[Learner], bool]:
     return fits
 
 
-def _facts(plan: Plan, target: str) -> tuple[list[Attribute], Attribute]:
+def _facts(plan: Plan, target: str | None) -> tuple[list[Attribute], Attribute]:
     left = [column.facts() for column in plan.columns if column.action != "drop" and column.name != target]
-    return left, plan.column(target).facts()
+    return left, NO_TARGET if target is None else plan.column(target).facts()
 
 
 def _check(chosen: Learner, features: list[Attribute], target: Attribute) -> None:

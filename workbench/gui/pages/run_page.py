@@ -47,15 +47,6 @@ def table_refusal(session: Session) -> WorkbenchError | None:
     return nothing_protected()
 
 
-def model_refusal(session: Session) -> WorkbenchError | None:
-    """Return what keeps a model of the table from being released."""
-    if session.opened is not None and session.target is None:
-        return ParameterError(
-            tr("no column to predict is chosen"), hint=tr("choose it in Models, Train"), code="no-target"
-        )
-    return draft_refusal(session)
-
-
 def unconfirmed_refusal(session: Session) -> WorkbenchError | None:
     """Return the refusal of guesses that nobody has confirmed."""
     found = session.plan.guesses()
@@ -162,13 +153,16 @@ class RunPage(PageFrame):
             self.start()
 
 
-def what_is_missing(session: Session) -> str:
-    """Return what prevents the training of any model, released or only studied; empty where nothing does."""
+def what_is_missing(session: Session, *, target: bool = True) -> str:
+    """Return what prevents the training of a model, released or only studied; empty where nothing does.
+
+    ``target`` says whether a column to predict is needed.
+    """
     if session.images is not None:
         return tr(FOR_TABLES)
     if session.opened is None:
         return tr("Open a table in Data first.")
-    if session.target is None:
+    if target and session.target is None:
         return tr(NO_TARGET)
     return first_problem(session)
 
@@ -180,10 +174,10 @@ def first_problem(session: Session) -> str:
 
 
 def what_keeps_from_release(session: Session) -> str:
-    """Return what prevents the release of a model; empty where nothing does."""
+    """Return what prevents the release of a model that fits; empty where nothing does."""
     if session.opened is not None and session.opened.table.doubts:
         return tr(GUESSED)
-    return what_is_missing(session) or unconfirmed(session)
+    return what_is_missing(session, target=False) or unconfirmed(session)
 
 
 def unconfirmed(session: Session) -> str:
@@ -203,9 +197,9 @@ def fitting(session: Session) -> Fitting:
     draft, target = session.plan, session.target
     if session.opened is None:
         return Fitting()
-    if target is None:
-        return fitting_learners(float(draft.epsilon), lambda entry: not entry.predicts)
     if draft.problems():  # some facts are still open: what the target is like is known
+        if target is None:
+            return fitting_learners(float(draft.epsilon), lambda entry: not entry.predicts)
         unlike = CLASSIFICATION if draft.column(target).numeric else REGRESSION
         return fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
     return fitting_learners(float(draft.epsilon), learnable(draft.plan(), target))

@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.learners.base import Effect
+from workbench.learners.tasks import NO_TARGET
 from workbench.params.amounts import counted
 from workbench.params.field import ChoiceField, Field
 from workbench.privacy.accounting.accountant import accountant_titles
@@ -99,7 +100,7 @@ def _sections(stated: Mapping[str, Any], name: str, effects: Sequence[Effect]) -
     yield _guarantee(stated, people)
     if "training" in stated:
         yield _training(stated, people)
-        yield Section("The columns it reads", (_inputs(stated["inputs"]),))
+        yield Section("The columns it reads", (_inputs(stated["inputs"][: -1 if _alone(stated) else None]),))
         if effects:
             yield _effects(effects)
     elif "queries" in stated:
@@ -116,12 +117,18 @@ def _sections(stated: Mapping[str, Any], name: str, effects: Sequence[Effect]) -
 # -- what was released -------------------------------------------------------------------------------------------------
 
 
+def _alone(stated: Mapping[str, Any]) -> bool:
+    """Return whether a model has no target."""
+    alone: bool = stated["inputs"][-1] == NO_TARGET.to_plain()
+    return alone
+
+
 def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "training" in stated:
         made = stated.get(MADE_FROM)
         yield "Model", _model(stated["model"])[0]
         yield "Trained on", f"the release {made['file']}" if made else counted(stated["rows"], "row")
-        yield "Predicts or leaves out", stated["inputs"][-1]["name"]
+        yield "Predicts or leaves out", "nothing" if _alone(stated) else stated["inputs"][-1]["name"]
         yield "Trained", day(stated["time"])
         yield "Made by", program(stated)
         return

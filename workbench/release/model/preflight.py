@@ -66,7 +66,7 @@ class Preflight:
         return self.memory is None or self.free is None or self.memory + self.libraries <= self.free
 
 
-def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
+def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target: str | None, rows: int) -> Preflight:
     """Return what the training of a model on ``rows`` rows would cost and need.
 
     Raises:
@@ -88,7 +88,7 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
     return replace(found, predictions=len(each), epsilon_each=amount_of(each[0]))
 
 
-def network_features(plan: Plan, target: str) -> Features:
+def network_features(plan: Plan, target: str | None) -> Features:
     """Return the public map from the rows of ``plan`` to the inputs of a network.
 
     Raises:

@@ -19,7 +19,7 @@ from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator, SummingEstimator
-from workbench.learners.tasks import target_of
+from workbench.learners.tasks import NO_TARGET, target_of
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT_TARGET, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
@@ -53,6 +53,7 @@ class FitTask:
     Attributes:
         parameters: its declared parameters, ε among them.
         plan: declares bounds and domains of the columns.
+        target: the column to predict, or to leave out; ``None``: a model that predicts nothing learns from all.
         output: a new folder; it appears whole or not at all.
         agreed: ε that was shown; where the release would cost anything else, it is refused.
         replace: whether the folder of a released model may be replaced.
@@ -63,7 +64,7 @@ class FitTask:
     learner: Learner
     parameters: Parameters
     plan: Plan
-    target: str
+    target: str | None
     table: Table
     output: Path
     agreed: Decimal | None = None
@@ -154,7 +155,7 @@ def _read_before(
     return counts
 
 
-def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) -> int:
+def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str | None, rows: int) -> int:
     """Return an upper bound on the bytes of model and card: 100 for each figure of each class, and the names."""
     features, goal = columns_of(plan, target)
     figures = sum(8 if c.numeric else c.grid().cells.total for c in features)
@@ -164,7 +165,7 @@ def _room(estimator: PrivateEstimator[Any], plan: Plan, target: str, rows: int) 
     return (1 << 20) + 100 * figures * classes + 8 * names + asked
 
 
-def unfitted(chosen: Learner, parameters: Parameters, plan: Plan, target: str) -> PrivateEstimator[Any]:
+def unfitted(chosen: Learner, parameters: Parameters, plan: Plan, target: str | None) -> PrivateEstimator[Any]:
     """Return the estimator that a release of ``chosen`` fits, still without a charge; reads no row of the table."""
     features, goal = columns_of(plan, target)
     return chosen.private([c.facts() for c in features], goal.facts(), parameters, uncharged())
@@ -188,13 +189,17 @@ def require_small_fit(estimator: PrivateEstimator[Any], cost: Cost, plan: Plan, 
     require_small_cost(cost, rows, rows_per_person=plan.rows_per_person)
 
 
-def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
+def columns_of(plan: Plan, target: str | None) -> tuple[tuple[Column, ...], Column]:
     """Return (features, target): the columns of a plan that a model reads, none of the dropped ones.
+
+    Without a target, :data:`NO_TARGET` takes its place.
 
     Raises:
         ParameterError: the target is not in the plan or is dropped, no feature is left, or a fact is not declared.
     """
-    goal = plan.column(target)
+    goal = (
+        plan.column(target) if target is not None else Column.from_plain({**NO_TARGET.to_plain(), "action": "protect"})
+    )
     features = tuple(c for c in plan.columns if c.action != "drop" and c.name != target)
     if goal.action == "drop":
         raise ParameterError(f"the plan drops the target {target!r}", hint=PROTECT_TARGET, code="no-target")
@@ -253,7 +258,7 @@ def fit_on(
 
 def _readers(columns: tuple[tuple[Column, ...], Column]) -> list[Callable[[Table], Any]]:
     features, target = columns
-    return [*(partial(column_of, attribute=c) for c in features), partial(target_of, target=target)]
+    return [*(partial(column_of, attribute=c) for c in features), partial(target_of, target=target.facts())]
 
 
 def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge) -> Made:

@@ -43,7 +43,7 @@ from workbench.params import ParameterError, Parameters
 from workbench.params.field import Field
 from workbench.render.fonts import scaled
 
-NO_TARGET = tr_later("Choose the column to predict; a model that predicts nothing leaves that column out.")
+NO_TARGET = tr_later("No column to predict is chosen: these models predict nothing, and learn from all columns.")
 
 
 @dataclass(frozen=True)
@@ -363,8 +363,9 @@ class ModelForms(Card):
         show_if(self.fits, self._of_model, self._below)
         self._predict.setVisible(self._session.opened is not None)
         chosen = self.chosen_model
-        self._use.setText(tr("PREDICT") if isinstance(chosen, Network) or chosen.predicts else tr("LEAVE OUT"))
-        nothing = [] if draft.target else [(tr("choose a column"), None)]
+        predicts = isinstance(chosen, Network) or chosen.predicts or not draft.target
+        self._use.setText(tr("PREDICT") if predicts else tr("LEAVE OUT"))
+        nothing = [(tr("no column"), None)]
         listed = [(c.name, c.name) for c in draft.columns if c.protected or c.name == draft.target]
         self.target.offer([*nothing, *listed], draft.target)
         form = self._form()

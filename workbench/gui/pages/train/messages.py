@@ -89,7 +89,8 @@ def question(
 ) -> str:
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
     back = tr(QUIET) if quiet else tr("Cancelling does not give ε back: private figures are shown while it trains.")
-    use = tr_sentence(task(chosen.task).use).replace("{target}", str(target))
+    made = task(chosen.task)
+    use = tr_sentence(made.alone) if target is None else tr_sentence(made.use).replace("{target}", target)
     of = f" ({tr_sentence(found.made_of)})" if found.made_of else ""
     charged = f"{at_most(found.epsilon)}{exactly(found.epsilon)}{of}"
     if found.delta:

@@ -6,12 +6,12 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, QTimer
 
 from workbench.gui.gauges.budget import first_words, second_words, warned_of
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
 from workbench.gui.pages.release_tasks import lacking, warning
-from workbench.gui.pages.run_page import NO_TARGET, RunPage, model_refusal, what_keeps_from_release, who_pays
+from workbench.gui.pages.run_page import RunPage, draft_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import messages as words
 from workbench.gui.pages.train import tasks as actions
@@ -223,21 +223,11 @@ class TrainPage(RunPage):
     @property
     def refused(self) -> WorkbenchError | None:
         over = None if self._preflight is None else self._refused(self._preflight)
-        refused = model_refusal(self.session) if self.session.images is None else None
+        refused = draft_refusal(self.session) if self.session.images is None else None
         return refused or over or self._failure
 
     def missing(self) -> str:
         return "" if self.session.images is not None else what_keeps_from_release(self.session)
-
-    def _way_out(self, missing: str) -> str:
-        return tr("Choose a column…") if missing == tr(NO_TARGET) else super()._way_out(missing)
-
-    def _press(self) -> None:
-        if self.missing() == tr(NO_TARGET):
-            self.forms.target.setFocus(Qt.FocusReason.OtherFocusReason)
-            self.forms.target.showPopup()
-        else:
-            super()._press()
 
     # -- the run --------------------------------------------------------------------------------------------------
 
@@ -392,7 +382,8 @@ class TrainPage(RunPage):
         self.going.show_kind("" if network else words.no_steps(self.forms.chosen_model))
         self.going.expect(quiet=self.before.quiet and network)
         self.going.setVisible(self.forms.fits)
-        self.study.setVisible(self.forms.fits and not network)
+        # Curves measure how well a target is predicted, or what of its classes the groups find again.
+        self.study.setVisible(self.forms.fits and not network and self.session.target is not None)
         self._column.setStretchFactor(self.going, 1 if network else 0)
         value = self.forms.value()
         if not network and value is not None:
@@ -419,8 +410,7 @@ class TrainPage(RunPage):
         self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        of_list = self.session.open_data is None or missing == tr(NO_TARGET)
-        stated = "" if of_list else missing  # the list of models says it
+        stated = "" if self.session.open_data is None else missing  # the list of models says it
         self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:

@@ -44,11 +44,11 @@ ACCOUNTING = "workbench.privacy.accounting.dp_library"
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """The rows of the table that is open, and the column to predict."""
+    """The rows of the table that is open, and the column to predict or to leave out, if there is one."""
 
     opened: OpenTable
     plan: Plan
-    target: str
+    target: str | None
     rows: int
 
     @property
@@ -71,6 +71,7 @@ class TableRows:
         from workbench.sanitize.origin import require_confirmed
 
         require_confirmed(self.plan)
+        assert self.target is not None
         work = table_work(plan, self.plan, self.target, self.opened.table)
         return work.into(run.folder, Checkpoints(), quiet=run.quiet, replace=False)
 
@@ -136,14 +137,12 @@ TrainingRows = TableRows | ImageRows
 
 
 def training_rows(session: Session) -> Callable[[], TrainingRows]:
-    """Return what makes, in a worker, that which is trained on; of a table a column to predict must be chosen."""
+    """Return what makes, in a worker, that which is trained on."""
     images, opened, draft = session.images, session.opened, session.plan
     if images is not None:
         return lambda: ImageRows(images, draft.account or None)
-    target = draft.target
     assert opened is not None
-    assert target is not None
-    return lambda: TableRows(opened, draft.plan(), target, opened.rows_under(draft))
+    return lambda: TableRows(opened, draft.plan(), draft.target, opened.rows_under(draft))
 
 
 # -- the jobs ---------------------------------------------------------------------------------------------------------
