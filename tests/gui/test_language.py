@@ -173,8 +173,8 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
         # A sentence with a semicolon of its own, inside another.
         (
             "It turns all columns into a few. A target is left out, if there is one; a row without it counts as empty.",
-            "Il transforme toutes les colonnes en quelques-unes. La cible, s’il y en a une, est laissée de côté\u00a0; une ligne qui "
-            "n’en a pas compte comme vide.",
+            "Il transforme toutes les colonnes en quelques-unes. La cible, s’il y en a une, est laissée de côté\u00a0; "
+            "une ligne qui n’en a pas compte comme vide.",
         ),
         # A template that says little takes over no sentence that is not known.
         ("give everything that nobody has a sentence for", "give everything that nobody has a sentence for"),
