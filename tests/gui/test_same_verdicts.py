@@ -155,7 +155,6 @@ REQUESTS = {
         ("InputError", "damaged-file"), table=b"PAR1" + bytes(200) + b"PAR1", source="people.parquet", opens=False
     ),
     "a finished draw of another request": Request(("InputError", "draw-waits"), before=another_draw_waits),
-    "no target": Request(("ParameterError", "no-target"), {"label": {"action": "drop"}}, model="fit", output="net"),
     "the output exists": Request(("InputError", "output-exists"), before=taken, model="fit", output="net"),
     "a model over the cap": Request(("BudgetRefusedError", "over-cap"), before=capped("1"), model="fit", output="net"),
     "delta at 1/rows": Request(("ParameterError", "delta-too-large"), model="dpsgd", delta="0.02", output="net"),
