@@ -110,6 +110,26 @@ def test_a_plan_says_which_codes_are_missing_values(folder, run):
     assert (found["unique"], found["risk"]["journalist"]["average"]) == (1, 0.5)
     assert run(*ANONYMITY, "--plan", "p.toml", "--json").done["risk"]["marketer"]["average"] == 0.5
     assert run(*RISK, "--json").done["unique"] == 2
+    report = ("report", "t.csv", "--quasi", "age,town", "-o", "r.html", "--ledger", "book.sqlite", "--json")
+    assert run(*report).done["risk"]["unique"] == 2
+    assert run(*report, "--plan", "p.toml").done["risk"]["unique"] == 1
+
+
+def test_a_release_has_no_codes(folder, run):
+    """A noisy 30 is a 30; the rows it was made of are read as the certificate's plan says."""
+    column = 'version = 1\nepsilon = 1.0\n[[column]]\nname = "age"\nkind = "integer"\nlower = 29\nupper = 31\n'
+    (folder / "p.toml").write_text(
+        f'{column}role = "quasi-identifier"\nmissing = "own-value"\nmissing_codes = ["30"]\n'
+    )
+    (folder / "many.csv").write_text("age\n" + '29\n30\n31\n""\n' * 50)
+    assert run("sanitize", "many.csv", "--plan", "p.toml", "-o", "out.csv", "--ledger", "book.sqlite").code == 0
+    classes = len(set((folder / "out.csv").read_text("utf-8").split("\n")[1:-1]))
+    found = run("risk", "out.csv", "--quasi", "age", "--plan", "p.toml", "--ledger", "book.sqlite", "--json").done
+    assert found["classes"]["number"] == classes
+    words = ("out.csv", "--original", "many.csv", "-o", "r.html", "--ledger", "book.sqlite", "--json")
+    told = run("report", *words).done
+    assert "every column is known" in told["not_tried"]["inference"].lower()
+    assert [told[side]["classes"]["number"] for side in ("risk", "released_risk")] == [3, classes]
 
 
 def test_the_population_answers_in_place_of_a_fraction(folder, run):

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from workbench.gui.session.generalise_draft import GeneraliseDraft
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import figures_first, report_button
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import Tree
@@ -45,7 +45,7 @@ def choose(hands: Hands, name: str, words: str) -> None:
     hands.idle()
 
 
-def test_figures_follow_each_tick_at_once(hands):
+def test_figures_follow_each_tick_at_once(hands, monkeypatch, tmp_path):
     assert hands.text("risk_said").startswith("Tick what an outsider may know")
     assert hands.text("risk_what").startswith("Shown here: how many rows are unique")
     tick(hands, "age")
@@ -68,6 +68,9 @@ def test_figures_follow_each_tick_at_once(hands):
     hands.window.session.edit_column("age", "codes", missing_codes=("40", "50"))
     hands.idle()
     assert hands.text("risk_said").startswith("0 of 9")
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(tmp_path / "r.html"))
+    hands.finish("risk_report")
+    assert "0 of 9 rows of the table are unique" in (tmp_path / "r.html").read_text("utf-8")
 
 
 def test_who_is_unique_and_why(hands):

@@ -15,6 +15,7 @@ from workbench.release.described_release import is_release
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.risk_report import ReportRequest, risk_report
+from workbench.sanitize.plan import Plan
 from workbench.studies.quality.study import QualityRequest
 from workbench.studies.quality.study import quality as scored
 
@@ -74,6 +75,7 @@ def report(
     *,
     released: Place | None = None,
     control: pd.DataFrame | None = None,
+    plan: Plan | None = None,
     study_ledger: Place | None = None,
     **asked: Any,
 ) -> dict[str, Any]:
@@ -84,6 +86,8 @@ def report(
         output: the report, .pdf or .html.
         released: a released file or a model's folder: attacks are then made on it.
         control: rows of other people, who were not released.
+        plan: says how rows are read, codes that it declares are missing, and the roles of columns; without it that of
+            the release does.
         study_ledger: as for :func:`quality`.
         asked: ``quasi`` (column names), ``sensitive``, ``sample_fraction``, ``attacks``, ``seed``, as on the command
             line.
@@ -104,6 +108,7 @@ def report(
         table_of(original),
         None if released is None else path_of(released),
         None if control is None else table_of(control),
+        columns=None if plan is None else plan.columns,
         request=ReportRequest(**asked),
         ledger=ledger,
         account=None if mark is None or mark.ledger is None or study_ledger is not None else mark.account,

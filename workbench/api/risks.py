@@ -10,13 +10,16 @@ import pandas as pd
 from workbench.api.datasets import note, warn_of_study
 from workbench.api.frames import Place, Shown, path_of, table_of
 from workbench.api.generalized import hierarchies_of
+from workbench.data.columns.missing import codes_of
 from workbench.data.table import Table
 from workbench.release import attacked
+from workbench.release.described_release import with_codes_unless_released
 from workbench.risk import attacks
 from workbench.risk.attacks import MODEL, RELEASE
 from workbench.risk.generalise.problem import Asked
 from workbench.risk.measures import RiskOptions, Subject, measured, measures_of
 from workbench.risk.measures.unique_measures import scores
+from workbench.sanitize.plan import Plan
 
 
 def attack(
@@ -84,6 +87,7 @@ def risk(
     quasi: Iterable[str],
     sensitive: Iterable[str] = (),
     *,
+    plan: Plan | None = None,
     sample_fraction: float | None = None,
     population: pd.DataFrame | None = None,
     hierarchies: Place | Mapping[str, Any] | None = None,
@@ -96,6 +100,7 @@ def risk(
         frame: the rows.
         quasi: quasi-identifiers: the columns that an outsider may know of a person.
         sensitive: columns that an outsider must not learn of a person.
+        plan: says how the rows are read: codes that it declares are missing.
         sample_fraction: share of the population that the frame has; without it the frame is the whole population.
         population: the rows of the population, in place of ``sample_fraction``.
         hierarchies: of sensitive columns, as :func:`generalize` takes them: values are then as far from one another as
@@ -112,7 +117,7 @@ def risk(
         ParameterError: an option is out of range.
     """
     asked["sample_fraction"] = sample_fraction
-    subject = _noted(frame, quasi, sensitive, population, hierarchies, study_ledger, **asked)
+    subject = _noted(frame, plan, quasi, sensitive, population, hierarchies, study_ledger, **asked)
     found = _figures(subject, frame, anonymity=False)
     found.rows["score"] = scores(subject).rows
     warn_of_study("the risk of rows", hint="its figures come from private rows")
@@ -124,12 +129,13 @@ def anonymity(
     quasi: Iterable[str],
     sensitive: Iterable[str],
     *,
+    plan: Plan | None = None,
     hierarchies: Place | Mapping[str, Any] | None = None,
     study_ledger: Place | None = None,
     **asked: Any,
 ) -> Figures:
     """Return k, ℓ, t and the risk to be found of ``frame``; arguments, keys and errors as for :func:`risk`."""
-    subject = _noted(frame, quasi, sensitive, None, hierarchies, study_ledger, **asked)
+    subject = _noted(frame, plan, quasi, sensitive, None, hierarchies, study_ledger, **asked)
     found = _figures(subject, frame, anonymity=True)
     warn_of_study("the anonymity of rows", hint="its figures come from private rows")
     return found
@@ -137,6 +143,7 @@ def anonymity(
 
 def _noted(
     frame: pd.DataFrame,
+    plan: Plan | None,
     quasi: Iterable[str],
     sensitive: Iterable[str],
     population: pd.DataFrame | None,
@@ -144,8 +151,9 @@ def _noted(
     study_ledger: Place | None,
     **asked: Any,
 ) -> Subject:
-    table = table_of(frame)
-    people = None if population is None else table_of(population, "population")
+    codes = codes_of(() if plan is None else plan.columns)
+    table = with_codes_unless_released(table_of(frame), codes)
+    people = None if population is None else with_codes_unless_released(table_of(population, "population"), codes)
     options = RiskOptions(quasi=_names(quasi), sensitive=_names(sensitive), **asked)
     levels = hierarchies_of(table, Asked((), options.sensitive), hierarchies)
     subject = Subject(table, options, people, levels)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_ledger, add_output, add_reading, noticed, read_as
+from workbench.cli.tables import add_ledger, add_output, add_plan_of_study, add_reading, noticed, read_as
 from workbench.params import ParameterError
 from workbench.release.bundle import check_bundle_place
 from workbench.release.documents.risk_document import in_short, risk_document
@@ -16,6 +16,7 @@ from workbench.release.documents.written_document import check_document_path, wr
 from workbench.release.parts import keep_inputs
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.release.verify_any import write_bundle_with_report
+from workbench.sanitize.plan import load_plan
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--control", metavar="DATA", help="rows of other people, who were not released")
     add_options(parser, ReportRequest)
+    add_plan_of_study(parser)
     add_output(parser, "the report (.pdf or .html)")
     parser.add_argument(
         "--bundle",
@@ -40,19 +42,20 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     request = read_options(options, ReportRequest)
     check_document_path(options.output)
-    sources = [name for name in (options.data, options.original, options.control, options.ledger) if name is not None]
-    keep_inputs(options.output, *sources)
+    keep_inputs(options.output, options.data, options.original, options.control, options.plan, options.ledger)
     if options.original is None and (options.bundle is not None or options.control is not None):
         raise ParameterError("nothing that was released is named", hint="name the release, and its rows by --original")
     release = None if options.original is None else Path(options.data)
     if options.bundle is not None:
         check_bundle_place(options.bundle, replace=options.replace)
-    original = noticed(read_as(options.original or options.data, options, context, None), context)
-    control = None if options.control is None else read_as(options.control, options, context, None)
+    plan = None if options.plan is None else load_plan(options.plan)
+    original = noticed(read_as(options.original or options.data, options, context, plan), context)
+    control = None if options.control is None else read_as(options.control, options, context, plan)
     report = risk_report(
         original,
         release,
         control,
+        columns=None if plan is None else plan.columns,
         request=request,
         ledger=options.ledger,
         emit=context.emit,

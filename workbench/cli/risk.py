@@ -10,10 +10,10 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.studying import note_study
-from workbench.cli.tables import add_data, add_ledger, columns_text, read_as, read_data, shortened
-from workbench.data.columns.missing import with_codes
+from workbench.cli.tables import add_data, add_ledger, add_plan_of_study, columns_text, read_as, read_data, shortened
+from workbench.data.columns.missing import codes_of
 from workbench.params import counted, one_line
-from workbench.release.described_release import is_release
+from workbench.release.described_release import is_release, with_codes_unless_released
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import read_hierarchies
 from workbench.risk.measures import RiskOptions, Subject, measured
@@ -26,9 +26,7 @@ def configure(parser: argparse.ArgumentParser, *names: str, required: Sequence[s
     """Add DATA, the population's table, and the options ``names`` of what is measured; some are ``required``."""
     add_data(parser)
     add_options(parser, RiskOptions, *names, required=required)
-    parser.add_argument(
-        "--plan", type=Path, metavar="PLAN", help="read the rows as this plan does: codes that it declares are missing"
-    )
+    add_plan_of_study(parser)
     parser.add_argument(
         "--population", metavar="FILE", help="the table of the whole population, in place of --sample-fraction"
     )
@@ -51,8 +49,8 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
     given = [rows for rows in (table, population) if rows is not None]
     private = [rows for rows in given if not is_release(rows)]
     known = {} if options.hierarchies is None else read_hierarchies(options.hierarchies, (), asked.sensitive)
-    stated = plan.columns if plan is not None else ()
-    read = [with_codes(rows, stated) if rows in private else rows for rows in given]
+    codes = codes_of(plan.columns if plan is not None else ())
+    read = [with_codes_unless_released(rows, codes) for rows in given]
     subject = Subject(read[0], asked, read[1] if read[1:] else None, known, context.cancel, context.emit)
     for rows in private:
         note_study(options, context, rows, "risk")

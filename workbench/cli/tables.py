@@ -42,6 +42,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_options(parser.add_argument_group(READING), ReadOptions)
 
 
+def add_plan_of_study(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plan PLAN`` to a command that measures the rows and releases nothing."""
+    parser.add_argument(
+        "--plan", type=Path, metavar="PLAN", help="read the rows as this plan does: codes that it declares are missing"
+    )
+
+
 def add_join(parser: argparse.ArgumentParser) -> None:
     """Add ``--join FILE --on COLUMN``."""
     second = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,14 @@ def is_release(table: Table) -> bool:
     if document["format"] != GENERALISED_FORMAT:
         return True
     return next(generalised_problems(document, Path(table.source), CancelToken()), None) is None
+
+
+def with_codes_unless_released(table: Table, codes: Mapping[str, tuple[str, ...]]) -> Table:
+    """Return a table as a study of risk reads it: in raw rows the declared codes of each column are missing values.
+
+    A release is read as it is: it is what outsiders see, and its noise may be the same number as a code.
+    """
+    return table.replaced(missing_codes=codes) if codes and not is_release(table) else table
 
 
 def note_unless_released(table: Table, study: str, ledger: Path | None = None, emit: Emit = ignore) -> None:

@@ -6,18 +6,19 @@ lists; an attack that cannot be made on this release is in the report with its r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from workbench.data.columns.missing import Coded, codes_of
 from workbench.data.read import ReadOptions
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
 from workbench.release.attacked import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
 from workbench.release.certificate import is_model
-from workbench.release.described_release import note_unless_released
+from workbench.release.described_release import note_unless_released, with_codes_unless_released
 from workbench.release.ledger.study_note import note_study
 from workbench.risk.attacks import ATTACKS, MODEL, RELEASE, Attack
 from workbench.risk.attacks.bound import NOTHING, Guarantee
@@ -50,6 +51,14 @@ class ReportRequest(Parameters):
         default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
     )
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the attackers' choices")
+
+
+class Planned(Coded, Protocol):
+    """A column as a plan or a draft says it is read, and how sensitive it is."""
+
+    @property
+    def role(self) -> str | None:
+        """What an outsider may know of it."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,7 @@ def risk_report(
     released: Path | None = None,
     control: Table | None = None,
     *,
+    columns: Sequence[Planned] | None = None,
     request: ReportRequest | None = None,
     ledger: Path | None = None,
     account: str | None = None,
@@ -124,7 +134,8 @@ def risk_report(
 ) -> RiskReport:
     """Note in the ledger that private figures are shown, then measure the table and attack what was released of it.
 
-    ``control`` holds rows of other people, who were not released; without a ledger it is the user's own.
+    ``control`` holds rows of other people, who were not released; both are read as the plan of these ``columns`` says,
+    without them as that of the release. Without a ledger it is the user's own.
 
     Raises:
         ParameterError: no quasi-identifier is named, or a column does not exist.
@@ -132,7 +143,12 @@ def risk_report(
         CancelledError: ``cancel`` was set.
     """
     place, document, rows = _released(released, cancel)
-    request = _completed(request or ReportRequest(), rows)
+    if columns is None:
+        columns = rows.plan.columns if rows is not None and rows.plan is not None else ()
+    codes = codes_of(columns)
+    original = with_codes_unless_released(original, codes)
+    control = control and with_codes_unless_released(control, codes)
+    request = _completed(request or ReportRequest(), columns)
     assert request.quasi is not None
     options = RiskOptions(
         quasi=request.quasi,
@@ -179,8 +195,7 @@ def _released(
     return (released, None, rows) if found is None else (found.release, found.document, rows)
 
 
-def _completed(request: ReportRequest, rows: ReleasedRows | None) -> ReportRequest:
-    columns = rows.plan.columns if rows is not None and rows.plan is not None else ()
+def _completed(request: ReportRequest, columns: Sequence[Planned]) -> ReportRequest:
     quasi = request.quasi or tuple(c.name for c in columns if c.role == QUASI)
     if not quasi:
         raise ParameterError("no quasi-identifier is named", "--quasi", "name the columns that an outsider may know")

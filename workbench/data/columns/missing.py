@@ -29,12 +29,17 @@ class Coded(Protocol):
         """What the file writes where a value is missing."""
 
 
+def codes_of(columns: Iterable[Coded]) -> dict[str, tuple[str, ...]]:
+    """Return the declared codes of each column that has some."""
+    return {column.name: column.missing_codes for column in columns if column.missing_codes}
+
+
 def with_codes(table: Table, columns: Iterable[Coded]) -> Table:
     """Return a table of raw rows in which the codes that the columns declare missing are missing.
 
     Sanitised rows are never read so: their noise may be the same number as a code.
     """
-    stated = {column.name: column.missing_codes for column in columns if column.missing_codes}
+    stated = codes_of(columns)
     return table.replaced(missing_codes=stated) if stated or table.missing_codes else table
 
 

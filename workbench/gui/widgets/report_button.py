@@ -81,6 +81,7 @@ def known_columns(session: Session) -> tuple[str, ...]:
 def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, pressed: QPushButton) -> None:
     own = given.original is session.opened
     quasi = known_columns(session) if own else ()
+    columns = session.plan.columns if own else None
     stated = (column.name for column in session.plan.columns if column.role == SENSITIVE)
     sensitive = next(stated, session.target) if own else None
 
@@ -100,7 +101,7 @@ def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, presse
         original = given.original.table if isinstance(given.original, OpenTable) else read_table(given.original)
         control = None if given.control is None else read_table(given.control, cancel=cancel)
         asked = ReportRequest(quasi=quasi or None, sensitive=sensitive)
-        report = risk_report(original, given.release, control, request=asked, emit=emit, cancel=cancel)
+        report = risk_report(original, given.release, control, columns=columns, request=asked, emit=emit, cancel=cancel)
         document = risk_document(report)
         cancel.check()  # the last chance: nothing is written after a cancel
         if bundle:

@@ -62,9 +62,11 @@ def columns_of(names: tuple[str, ...], secret: str | None, known: tuple[str, ...
     """Return the secret and what is known: the last column and all others, where nobody says so.
 
     Raises:
-        ParameterError: the secret is known, or nothing is.
+        ParameterError: the secret is known, or nothing is, or everything.
     """
-    chosen = secret or next(name for name in reversed(names) if name not in (known or ()))
+    chosen = secret or next((name for name in reversed(names) if name not in (known or ())), None)
+    if chosen is None:
+        raise ParameterError("every column is known, and none is secret", hint="name other columns", field="known")
     others = list(known or [name for name in names if name != chosen])
     if chosen in others or not others:
         raise ParameterError(f"the secret {chosen!r} cannot be known", hint="name other columns", field="known")

@@ -17,6 +17,7 @@ from typing import ClassVar
 import polars as pl
 
 from workbench.data.columns.grid import LONG_RANGE_CELLS
+from workbench.data.columns.missing import uncoded
 from workbench.data.schema import Declaration
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, choice, declared_by, integer, real, texts
@@ -372,7 +373,7 @@ def read_hierarchies(folder: Path, quasi: Iterable[str], sensitive: Iterable[str
 
 def values_of(table: Table, name: str, attribute: Declaration | None = None) -> list[str]:
     """Return the values of a column in order: those that are declared and those that occur."""
-    own = table.column(name).cast(pl.String).drop_nulls().unique().to_list()
+    own = uncoded(table, name).cast(pl.String).drop_nulls().unique().to_list()
     return in_order(list({*own, *([] if attribute is None else public_values(attribute))}))
 
 

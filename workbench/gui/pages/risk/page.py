@@ -12,6 +12,7 @@ from typing import Any
 from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
 from PySide6.QtWidgets import QLineEdit
 
+from workbench.data.columns.missing import codes_of
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.base import PageFrame
@@ -416,8 +417,7 @@ class RiskPage(PageFrame):
         if stated or more is None or not quasi:
             return None
         options = RiskOptions(quasi=quasi, sensitive=sensitive, sample_fraction=fraction, **asked)
-        codes = {c.name: c.missing_codes for c in self.session.plan.columns if c.missing_codes}
-        return Asked(options, people, levels, codes)
+        return Asked(options, people, levels, codes_of(self.session.plan.columns))
 
     def _state(self) -> dict[str, Any]:
         return {**self.more.state(), FRACTION: self.fraction.text()}

@@ -15,6 +15,7 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.signals.events import Progress
 
 if TYPE_CHECKING:
+    from workbench.data.table import Table
     from workbench.risk.hierarchies import Builder, Hierarchy
     from workbench.risk.measures import Line, RiskOptions, Subject
 
@@ -72,16 +73,19 @@ def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> Job
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
         from workbench.data.read import read_table
-        from workbench.release.described_release import is_release, note_unless_released
+        from workbench.release.described_release import (
+            is_release,
+            note_unless_released,
+            with_codes_unless_released,
+        )
         from workbench.release.ledger.study_note import note_study
         from workbench.risk.measures import Subject
 
         people = None if asked.population is None else read_table(asked.population, cancel=cancel)
         released = is_release(opened.table)
-        rows = opened.table if released else opened.table.replaced(missing_codes=asked.codes)
-        if people is not None and not is_release(people):
-            people = people.replaced(missing_codes=asked.codes)
-        subject = Subject(rows, asked.options, people, _levels(opened, asked), cancel, emit)
+        rows = with_codes_unless_released(opened.table, asked.codes)
+        people = people and with_codes_unless_released(people, asked.codes)
+        subject = Subject(rows, asked.options, people, _levels(rows, asked), cancel, emit)
         if not released:
             note_study(opened.table, "risk", emit=emit)
         if people is not None:
@@ -102,12 +106,12 @@ def search(jobs: JobCenter, found: Found, **then: Any) -> JobHandle:
     return jobs.start(Job(tr("Searching for what makes rows unique"), work), key=KEY, **then)
 
 
-def _levels(opened: OpenTable, asked: Asked) -> dict[str, Hierarchy]:
+def _levels(table: Table, asked: Asked) -> dict[str, Hierarchy]:
     from workbench.risk.hierarchies import read_hierarchy
     from workbench.risk.hierarchies.builders import made
 
     return {
-        name: read_hierarchy(way) if isinstance(way, Path) else made(opened.table, name, way)
+        name: read_hierarchy(way) if isinstance(way, Path) else made(table, name, way)
         for name, way in asked.chosen.items()
     }
 
