@@ -191,6 +191,8 @@ def test_a_plan_of_a_frame_names_each_of_its_columns():
     frame = pd.DataFrame({"x": [1], "y": ["a"]})
     with pytest.raises(ParameterError, match=r"nothing is declared for this column \(column y\)"):
         api.plan(frame, epsilon=1, bounds={"x": (0, 3)})
+    with pytest.raises(ParameterError, match=r"for these columns \(columns x, y\); name them in"):
+        api.plan(frame, epsilon=1)
     with pytest.raises(ParameterError, match="did you mean 'x'"):
         api.plan(frame, epsilon=1, bounds={"xx": (0, 3)}, drop=["y"])
 

@@ -80,8 +80,7 @@ class Plan(Shown, sanitize_plan.Plan):
         settings |= {"account": self.account} if self.account is not None else {}
         for action in ("protect", "drop", "keep"):
             names = [c.name for c in self.columns if c.action == action]
-            more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-            settings |= {action: ", ".join(names[:_MOST_SHOWN]) + more} if names else {}
+            settings |= {action: _stated(names)} if names else {}
         return "Plan", settings, [self._row(c) for c in self.columns]
 
     def _row(self, column: Column) -> dict[str, Any]:
@@ -543,13 +542,22 @@ def _check_once(given: Mapping[str, Iterable[str]]) -> None:
             seen[name] = argument
 
 
+def _stated(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(names[:_MOST_SHOWN]) + more
+
+
 def _check_names(present: list[str], named: list[str]) -> None:
     """Raise :class:`ParameterError` unless the columns of the frame are those that are named."""
     for name in (n for n in named if n not in present):
         raise ParameterError(f"there is no such column{did_you_mean(name, present)}", f"column {name}")
-    for name in (n for n in present if n not in named):
+    if undeclared := [name for name in present if name not in named]:
+        several, stated = len(undeclared) > 1, _stated(undeclared)
         raise ParameterError(
-            "nothing is declared for this column", f"column {name}", "name it in bounds=, domains=, drop= or keep="
+            f"nothing is declared for {'these columns' if several else 'this column'}",
+            f"{'columns' if several else 'column'} {stated}",
+            f"name {'them' if several else 'it'} in bounds=, domains=, drop= or keep=",
         )
 
 
