@@ -42,7 +42,13 @@ class Kitchen(Parameters):
         return "cup" if name == "cups" else name
 
 
-def test_a_refused_value_is_named_with_its_place_and_mend():
+def test_an_entry_of_a_list_that_is_no_table_is_answered_with_the_keys_of_one():
+    with pytest.raises(ParameterError) as caught:
+        Kitchen.from_plain({"cup": [{"name": "a", "litres": 1}, "b"]})
+    assert str(caught.value) == "cup number 2 = 'b' is not a table; give a table of the keys name, litres"
+
+
+def test_a_refused_value_is_named_with_its_place_and_the_way_out():
     with pytest.raises(ParameterError) as caught:
         Kitchen.from_plain({"cup": [{"name": "big", "litres": 11}]}, where="kitchen.toml")
     assert str(caught.value) == (

@@ -99,12 +99,16 @@ class Field:
         """Return what a value must be, as the end of an error sentence."""
         raise NotImplementedError
 
+    def called(self) -> str:
+        """Return what a value is not, where :meth:`expected` is too long to say twice."""
+        return self.expected()
+
     def refuse(self, value: Any, name: str) -> ParameterError:
         """Make the error for ``value``; long values are shortened."""
         shown = repr(value) if isinstance(value, str) else str(value)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ParameterError(
-            f"{name} = {shown} is not {self.expected()}",
+            f"{name} = {shown} is not {self.called()}",
             hint=f"give {self.expected()}",
             code="bad-value",
             field=name.lstrip("-"),

@@ -75,6 +75,10 @@ class NestedField(Field):
         """Return what a value must be, in words."""
         return f"a table of the keys {', '.join(map(self.of.key_of, self.of.declared()))}"
 
+    def called(self) -> str:
+        """Return what a value is not."""
+        return "a table"
+
     def _check(self, value: Any, name: str) -> Parameters:
         if isinstance(value, self.of):
             return value
@@ -110,7 +114,7 @@ class RecordsField(Field):
                 place = f"{name} {title!r}" if isinstance(title, str) else f"{name} number {position}"
                 out.append(self.of.from_plain(item, where=place))
             else:
-                raise self.refuse(item, f"{name} number {position}")
+                raise NestedField(of=self.of).refuse(item, f"{name} number {position}")
         return tuple(out)
 
     def plain(self, value: Any) -> Any:
