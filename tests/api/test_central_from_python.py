@@ -10,7 +10,7 @@ from workbench import api
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.writing import PLAIN
+from workbench.sanitize.writing import PLAIN, Writing
 
 FACTS = {"bounds": {"age": (0, 99), "income": (0.0, 9000.0)}, "domains": {"sex": ["female", "male"]}, "drop": ["name"]}
 
@@ -186,3 +186,21 @@ def test_of_each_person_so_many_rows_are_read(folder):
     )
     assert made.attrs["epsilon"] == 80
     assert round(made["estimate"][0]) == 3
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+@pytest.mark.parametrize("released", [False, True])
+def test_names_values_and_numbers_come_back_as_they_were_however_the_file_is_written(folder, released):
+    frame = pd.DataFrame({"=v": [0.25, 1.5] * 50, "'=v": ["=Rom", "Graz"] * 50})
+    columns = (
+        Column(name="=v", kind="real", lower=0, upper=2, cells=9),
+        Column(name="'=v", kind="category", domain=("=Rom", "Graz")),
+    )
+    plan = Plan(epsilon=20, columns=columns, writing=Writing(decimal=",", delimiter=";", defuse_formulas=True))
+    pays = {"ledger": "l.db", "account": "a", "output": "o.csv"} if released else {}
+    made = api.synthesize(frame, plan, **pays)
+    assert [made[name].dtype.kind for name in frame.columns] == ["f", "O"]
+    assert set(made["'=v"]) == {"=Rom", "Graz"}
+    if released:
+        assert Path("o.csv").read_text("utf-8").startswith("'=v;''=v\n")
+        assert api.quality("o.csv", frame, study_ledger="l.db").attrs["overall"] > 0.9

@@ -11,7 +11,7 @@ from workbench.params import ParameterError
 from workbench.release.certificate import checksum
 from workbench.sanitize.plan import Plan
 
-FACTS = 'name = "city"\nkind = "category"\ndomain = ["=Rom", "Graz"]'
+FACTS = 'name = "@city"\nkind = "category"\ndomain = ["=Rom", "Graz"]'
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ FACTS = 'name = "city"\nkind = "category"\ndomain = ["=Rom", "Graz"]'
     [
         ["statistics", "--epsilon", "40"],
         ["synthesize", "--epsilon", "40"],
-        ["values", "--epsilon", "2", "--delta", "1e-6", "--category", "city"],
+        ["values", "--epsilon", "2", "--delta", "1e-6", "--category", "@city"],
         ["sanitize"],
     ],
     ids=lambda asked: asked[0],
 )
 def test_a_name_that_is_a_formula_gets_an_apostrophe_in_every_released_csv(tmp_path, monkeypatch, run, asked):
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("city,age\n" + "=Rom,31\nGraz,40\n" * 200)
+    Path("t.csv").write_text("@city,age\n" + "=Rom,31\nGraz,40\n" * 200)
     Path("p.toml").write_text(
         'version = 1\nepsilon = 40.0\n[reading]\nheader = "yes"\n'
         f'[[column]]\n{FACTS}\n[[column]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 99\n'
@@ -34,24 +34,27 @@ def test_a_name_that_is_a_formula_gets_an_apostrophe_in_every_released_csv(tmp_p
     words = [asked[0], "t.csv", "--plan", "p.toml", *asked[1:], "-o", "o.csv", "--ledger", "l.db", "--defuse-formulas"]
     assert run(*words).code == 0
     cells = {cell for line in csv.reader(Path("o.csv").read_text().splitlines()) for cell in line}
-    assert "'=Rom" in cells
-    assert "=Rom" not in cells
+    assert {"'=Rom", "'@city"} <= cells
+    assert not {"=Rom", "@city"} & cells
     assert "defuse_formulas = true" in json.loads(Path("o.csv.certificate.json").read_text())["plan"]
     assert run("verify", "o.csv").code == 0
     if asked[0] == "values":
         assert run("plan", "t.csv", "--epsilon", "1", "--values", "o.csv", "-o", "q.toml").code == 0
         assert '"=Rom"' in Path("q.toml").read_text()
-    if asked[0] in ("statistics", "values"):  # as former versions wrote it, by the same plan
-        certificate, bare = Path("o.csv.certificate.json"), Path("o.csv").read_bytes().replace(b"'=Rom", b"=Rom")
-        document = json.loads(certificate.read_text())
-        document["output"] |= {"sha256": hashlib.sha256(bare).hexdigest(), "bytes": len(bare)}
-        Path("o.csv").write_bytes(bare)
-        certificate.write_text(json.dumps(document | {"checksum": checksum(document)}))
-        assert run("verify", "o.csv").code == 0
+    # As former versions wrote it, by the same plan: names, and values of some kinds, as they are.
+    former = Path("o.csv").read_bytes().replace(b"'@city", b"@city")
+    if asked[0] in ("statistics", "values"):
+        former = former.replace(b"'=Rom", b"=Rom")
+    certificate = Path("o.csv.certificate.json")
+    document = json.loads(certificate.read_text())
+    document["output"] |= {"sha256": hashlib.sha256(former).hexdigest(), "bytes": len(former)}
+    Path("o.csv").write_bytes(former)
+    certificate.write_text(json.dumps(document | {"checksum": checksum(document)}))
+    assert run("verify", "o.csv").code == 0
 
 
 def test_two_values_that_would_be_one_text_are_refused():
-    plain = {"epsilon": 1, "column": [{"name": "city", "kind": "category", "domain": ["=Rom", "'=Rom"]}]}
+    plain = {"epsilon": 1, "column": [{"name": "@city", "kind": "category", "domain": ["=Rom", "'=Rom"]}]}
     assert Plan.from_plain(plain)
     with pytest.raises(ParameterError, match="with an apostrophe, as formulas are defused, is one of the other values"):
         Plan.from_plain({**plain, "writing": {"defuse_formulas": True}})
@@ -59,7 +62,7 @@ def test_two_values_that_would_be_one_text_are_refused():
 
 def test_an_attacker_reads_codes_and_formulas_as_they_are_declared(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("city,age\n" + "=Rom,31\nGraz,40\n77,50\n-9,20\n" * 50)
+    Path("t.csv").write_text("@city,age\n" + "=Rom,31\nGraz,40\n77,50\n-9,20\n" * 50)
     Path("p.toml").write_text(
         f'version = 1\nepsilon = 90.0\n[[column]]\n{FACTS}\nmissing = "own-value"\nmissing_codes = ["77", "-9"]\n'
         '[[column]]\nname = "age"\nkind = "integer"\nlower = 0\nupper = 99\n'
@@ -78,7 +81,7 @@ def test_an_attacker_reads_codes_and_formulas_as_they_are_declared(tmp_path, mon
             "--known",
             "age",
             "--secret",
-            "city",
+            "@city",
             "--ledger",
             "l.db",
             "--json",

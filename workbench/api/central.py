@@ -18,6 +18,7 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
 from workbench.release.delta_limit import DELTA, EPSILON
+from workbench.release.open_release import as_declared
 from workbench.release.parts import files_named
 from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
@@ -245,7 +246,7 @@ def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
 
 def _rows(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
     declared = {column.name: column for column in handed.plan.columns}
-    text = table_format(file_format).read(data, handed.plan.writing or PLAIN)
+    text = as_declared(handed.plan, table_format(file_format).read(data, handed.plan.writing or PLAIN))
     return restored(handed.frame, {name: text[name].to_list() for name in text.columns}, declared)
 
 

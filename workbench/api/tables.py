@@ -19,7 +19,7 @@ from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
 from workbench.release.bundle import write_bundle
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.open_release import certified_rows
+from workbench.release.open_release import as_declared, certified_rows
 from workbench.release.path import prepare_rows
 from workbench.release.table_formats import FORMATS
 from workbench.release.table_output import certified_copy
@@ -92,8 +92,8 @@ def release(
         return restored(handed.frame, _texts(drawn.frame()), declared, private=PRIVATE)
     done = handed.released(prepare_rows(handed.plan, handed.table, to, handed.workers))
     with certified_copy(done.output, done.certificate) as file:
-        released = certified_rows(file, done.document, done.certificate)[1]
-    return restored(handed.frame, _texts(released.frame), declared, **facts_of(done))
+        released = as_declared(handed.plan, certified_rows(file, done.document, done.certificate)[1].frame)
+    return restored(handed.frame, _texts(released), declared, **facts_of(done))
 
 
 def verify(path: Place, certificate: Place | None = None) -> list[str]:

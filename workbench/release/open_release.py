@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import polars as pl
 import polars.selectors as cs
 
 from workbench.data.columns.grid import Grid
+from workbench.data.columns.values import doubles
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, parse_toml
@@ -22,7 +24,7 @@ from workbench.release.atomic import sha256_of
 from workbench.release.certificate import SUFFIX
 from workbench.release.table_formats import released_table
 from workbench.sanitize.plan import AUTO, VALUES, Plan
-from workbench.sanitize.writing import PLAIN, shielded
+from workbench.sanitize.writing import PLAIN, headers, shielded
 from workbench.signals.cancel import NEVER, CancelToken
 
 
@@ -42,28 +44,41 @@ def certified_rows(
         )
     plan = plan_of(document, certificate)
     names = [c.name for c in plan.columns if c.action != "drop"]
-    table = _as_declared(plan, released_table(path, document["output"]["format"], names, cancel, plan.writing or PLAIN))
+    written = released_table(path, document["output"]["format"], names, cancel, plan.writing or PLAIN)
+    table = without_apostrophes(plan, written)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
     return as_it_ran(_with_released_values(plan, table), document, certificate), table
 
 
-def _as_declared(plan: Plan, table: Table) -> Table:
-    """Return the table with a point in real numbers that were written with a comma, and with formulas as declared."""
-    real = [c.name for c in plan.protected if c.kind == "real"] if table.decimal == "," else []
-    if real:
-        points = cs.by_name(real).str.replace(",", ".", literal=True)
-        table = table.rewritten(lambda frame: frame.with_columns(points))
-    return without_apostrophes(plan, table)
-
-
 def without_apostrophes(plan: Plan, table: Table) -> Table:
-    """Return a released table with its defused values as they are declared."""
-    changed = [pl.col(name).replace(values) for name, values in formulas_of(plan).items() if name in table.names]
-    return table.rewritten(lambda frame: frame.with_columns(changed)) if changed else table
+    """Return a released table with its defused names and values as they are declared."""
+    names = tuple(_declared_names(plan, table.names))
+    return table.rewritten(partial(_bare, plan), names) if plan.defuses_formulas else table
 
 
-def formulas_of(plan: Plan) -> dict[str, dict[str, str]]:
+def _bare(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
+    names = dict(zip(frame.columns, _declared_names(plan, frame.columns), strict=True))
+    values = [pl.col(name).replace(found) for name, found in _formulas_of(plan).items() if name in names.values()]
+    return frame.rename(names).with_columns(values)
+
+
+def as_declared(plan: Plan, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the text of a released file as the plan declares it, whatever commas and apostrophes the file has."""
+    frame = _bare(plan, frame)
+    comma = plan.writing is not None and plan.writing.decimal == ","
+    real = [c.name for c in plan.protected if comma and c.kind == "real" and c.name in frame.columns]
+    return frame.with_columns(cs.by_name(real).str.replace(",", ".", literal=True))
+
+
+def _declared_names(plan: Plan, written: Sequence[str]) -> Sequence[str]:
+    """Return the names of columns as the plan has them; former versions and databases write them as they are."""
+    names = [column.name for column in plan.columns if column.action != "drop"] if plan.defuses_formulas else []
+    bare = dict(zip(headers(names), names, strict=True))
+    return [bare[name] for name in written] if set(written) == set(bare) else written
+
+
+def _formulas_of(plan: Plan) -> dict[str, dict[str, str]]:
     """Return by column the declared values that were defused: how each one is written, and what it is."""
     if not plan.defuses_formulas:
         return {}
@@ -162,7 +177,7 @@ def released_cells(grid: Grid, table: Table) -> Any:
     labels = pl.Series(grid.labels, dtype=pl.String)
     if grid.cells.numeric and grid.attribute.kind != "date":
         # A typed file writes 0.50 as 0.5: numbers are compared as numbers.
-        keys, labels = series.cast(pl.Float64, strict=False), labels.cast(pl.Float64)
+        keys, labels = doubles(series, table.decimal), labels.cast(pl.Float64)
     else:
         keys = series
     index = pl.DataFrame({"key": labels, "cell": np.arange(len(labels), dtype=np.uint32)})

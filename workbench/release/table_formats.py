@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -30,8 +30,10 @@ from workbench.params import InputError
 from workbench.params.errors import how_to_install, is_missing
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing, defused, shielded
+from workbench.sanitize.writing import DELIMITERS, PLAIN, Writing, defused, headers, shielded
 from workbench.signals.cancel import NEVER, CancelToken
+
+_T = TypeVar("_T")
 
 ROWS_AT_ONCE = 200_000
 
@@ -107,6 +109,25 @@ class ReleasedText:
         texts = [name for name in frame.columns if self.types.get(name, pl.String()) == pl.String()]
         return frame.with_columns([defused(cells_of(frame, name)).alias(name) for name in texts])
 
+    def headed(self) -> ReleasedText:
+        """Return the rows with an apostrophe before names of columns that a spreadsheet would run as a formula."""
+        frame, parts, coded = self.frame, self.parts, self.coded
+        return dataclasses.replace(
+            self,
+            frame=frame and (lambda start, stop: _headed(frame(start, stop))),
+            types=_under_headers(self.types),
+            parts=parts and (lambda: map(_headed, parts())),
+            coded=coded and dataclasses.replace(coded, labels=_under_headers(coded.labels)),
+        )
+
+
+def _headed(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.rename(dict(zip(frame.columns, headers(frame.columns), strict=True)))
+
+
+def _under_headers(columns: Mapping[str, _T]) -> dict[str, _T]:
+    return dict(zip(headers(list(columns)), columns.values(), strict=True))
+
 
 def types_of(kinds: Mapping[str, str | None]) -> dict[str, pl.DataType]:
     """Return the types of columns of these kinds: whole numbers, reals and dates; the others are text."""
@@ -133,8 +154,13 @@ class TableFormat:
     needs: str = ""
 
     def written(self, text: ReleasedText, plan: Plan) -> Iterator[bytes]:
-        """Yield the bytes of a release by ``plan``, which says how text is written."""
-        return self.write(text.defused() if plan.defuses_formulas else text, plan.writing or PLAIN)
+        """Yield the bytes of a release by ``plan``, which says how text is written.
+
+        The columns of a table of a database keep their names, by which queries call them.
+        """
+        if plan.defuses_formulas:
+            text = text.defused() if self.name == DATABASE else text.defused().headed()
+        return self.write(text, plan.writing or PLAIN)
 
     def columns(self, text: ReleasedText) -> dict[str, str]:
         """Return the columns that a table of a database gets, with their types; none of a file, which holds its own."""

@@ -51,3 +51,12 @@ def shielded(texts: Sequence[str]) -> list[str]:
     import polars as pl
 
     return defused(pl.Series(texts, dtype=pl.String)).to_list()
+
+
+def headers(names: Sequence[str]) -> list[str]:
+    """Return column names as a file has them where formulas are defused; different names stay different.
+
+    Apostrophes before a formula are part of it: ``=v`` becomes ``'=v``, and ``'=v`` becomes ``''=v``.
+    """
+    bare = [name.lstrip("'") for name in names]
+    return [name if new == old else f"'{name}" for name, old, new in zip(names, bare, shielded(bare), strict=True)]
