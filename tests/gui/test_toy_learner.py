@@ -93,6 +93,7 @@ def test_of_many_models_a_list_is_shown(window, finish, press, qtbot, monkeypatc
     window.session.set_target("petal_width")
     press(window, "tab_train")
     assert window.width() == 1280  # as many buttons would have made it wider
+    press(window, "train_fold_more")
     listed = [w.objectName() for w in window.page.forms.list.findChildren(QRadioButton) if w.isVisible()]
     assert {f"train_model_toy-{i}" for i in range(9)} <= set(listed)
     assert "train_model_kmeans" not in listed, "what does without the target is folded"

@@ -213,12 +213,20 @@ def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_mo
     assert train.page.forms.value() is None
 
 
-def test_only_models_that_fit_are_listed_and_the_rest_is_folded(train, press, qtbot):
+def test_the_advised_model_is_listed_and_what_else_fits_is_folded(train, press, qtbot):
     options = train.page.forms.list.findChildren(QRadioButton)
     names = [one.objectName().removeprefix("train_model_") for one in options]
     assert not {"linear-regression", "boosted-trees", "vgg16-head", "mnist-cnn"} & set(names)
     shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
-    assert shown == ["logistic-regression", "naive-bayes", "random-forest", "additive-trees"]
+    assert shown == ["logistic-regression"], "the advised one alone"
+    fold = train.findChild(QPushButton, "train_fold_more")
+    assert fold.text() == "▸ 4 more that fit"
+    fold.setFocus()
+    qtbot.keyClick(fold, Qt.Key.Key_Space)
+    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
+    assert shown == ["logistic-regression", "naive-bayes", "random-forest", "additive-trees", "best-classifier"]
+    qtbot.keyClick(fold, Qt.Key.Key_Tab)
+    assert train.focusWidget().objectName() == "train_model_naive-bayes"
     assert {"logistic", "mlp", "kmeans", "pca"} <= set(names)
     press(train, "train_fold_networks")
     assert train.findChild(QRadioButton, "train_model_mlp").isVisible()
@@ -360,7 +368,7 @@ def test_a_model_without_a_target_is_trained_on_all_columns(train, start, press,
     target = train.findChild(QComboBox, "train_target")
     qtbot.keyClick(target, Qt.Key.Key_Home)
     assert (target.currentText(), train.session.target) == ("no column", None)
-    qtbot.waitUntil(train.findChild(QWidget, f"train_model_{model}").isVisible)
+    qtbot.waitUntil(train.findChild(QWidget, "train_model_kmeans").isVisible)
     press(train, f"train_model_{model}")
     assert not train.findChild(QWidget, "train_study").isVisible(), "curves need a target"
     start()

@@ -18,7 +18,7 @@ from workbench.gui.pages.run_page import fitting, why_advised
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
-from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence, typed
+from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_sentence, typed
 from workbench.gui.widgets.basic import (
     Card,
     button,
@@ -88,24 +88,27 @@ def offer_of(session: Session) -> Offer:
             reading = networks.networks_reading(features.width, len(features.classes))
         except ParameterError:  # some facts are still open
             reading = networks.networks_reading(1, 2)
-    single = tuple(entry for entry in found.predicting if entry in learners.SINGLE)
-    choices = tuple(entry for entry in found.predicting if entry not in single)
+    steps = tr("Trained in steps, with a small chance δ that the guarantee fails")
+    alone = found.others if found.predicting else ()
     groups = (
-        Group("fit", "", single, folded=False),
-        Group("choice", tr("The best of several"), choices, tr("Fits several models and releases the best, at one ε")),
-        Group(
-            "networks", tr("Networks"), reading, tr("Trained in steps, with a small chance δ that the guarantee fails")
-        ),
-        Group(
-            "others",
-            tr("Without the target") if found.predicting else "",
-            found.others,
-            tr("Groups of rows, and columns made for another model"),
-            folded=bool(found.predicting),
-        ),
+        *_advised_first(found.predicting or found.others, found.advised),
+        _counted("networks", tr("Networks"), reading, steps),
+        _counted("others", tr("Without the target"), alone, tr("Groups of rows, and columns made for another model")),
     )
     why = why_advised(found) if target is not None else f"{tr(NO_TARGET)} {why_advised(found)}"
     return Offer(tuple(group for group in groups if group.models), found.advised, why, found.unfit)
+
+
+def _advised_first(models: Sequence[Learner | Network], advised: str, title: str = "") -> tuple[Group, Group]:
+    """Return the advised model, and folded below it the others that fit; all of them where none is advised."""
+    first = tuple(model for model in models if model.name == advised) or tuple(models)
+    more = tuple(model for model in models if model not in first)
+    others = tr_n("{n} more that fits", "{n} more that fit", len(more))
+    return Group("fit", title, first, folded=False), Group("more", others, more, tr("Other models that can be trained"))
+
+
+def _counted(name: str, title: str, models: Sequence[Learner | Network], about: str) -> Group:
+    return Group(name, f"{title} ({len(models)})", tuple(models), about)
 
 
 def _of_images(images: object) -> Offer:
@@ -119,7 +122,8 @@ def _of_images(images: object) -> Offer:
         "{title} is advised: most of it is public filters, so it has little to learn from your images.",
         title=tr_sentence(advised.title),
     )
-    return Offer((Group("fit", tr("PREDICT THE CLASS"), reading, folded=False),), advised.name, why)
+    groups = _advised_first(reading, advised.name, tr("PREDICT THE CLASS"))
+    return Offer(tuple(group for group in groups if group.models), advised.name, why)
 
 
 class ModelList(QWidget):
@@ -173,7 +177,7 @@ class ModelList(QWidget):
                 if group.folded:  # before they have a parent, what is shown would be a window of its own
                     part.hide()
             if group.folded:
-                lines.addLayout(row(self._fold(group.name, group.title, group.about, parts, len(parts)), None))
+                lines.addLayout(row(self._fold(group.name, group.title, group.about, parts), None))
             elif group.title:
                 lines.addWidget(label(group.title, "caption"))
             for part in parts:
@@ -181,14 +185,15 @@ class ModelList(QWidget):
         if offer.unfit:
             why = label("\n".join(_reasons(offer.unfit)), "muted", wrap=True, name="train_unfit", hidden=True)
             about = tr("Models that cannot be trained on this, and why")
-            lines.addLayout(row(self._fold("unfit", tr("Do not fit"), about, [why], len(offer.unfit)), None))
+            title = f"{tr('Do not fit')} ({len(offer.unfit)})"
+            lines.addLayout(row(self._fold("unfit", title, about, [why]), None))
             lines.addWidget(why)
         self._holder.setLayout(lines)
 
-    def _fold(self, key: str, title: str, about: str, parts: Sequence[QWidget], count: int) -> QPushButton:
+    def _fold(self, key: str, title: str, about: str, parts: Sequence[QWidget]) -> QPushButton:
         """Return the heading that opens and closes ``parts``."""
         fold = button("", f"train_fold_{key}", "link", tip=about, press=lambda: self._turn(key))
-        fold.setProperty("stated", f"{title} ({count})")
+        fold.setProperty("stated", title)
         self._folds[key] = (fold, *parts)
         self._say_fold(key)
         return fold
