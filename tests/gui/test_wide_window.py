@@ -1,5 +1,6 @@
 """On a wide page the card about the chosen attribute stands beside its table, with what a value can become."""
 
+import numpy as np
 import pytest
 from PySide6.QtWidgets import QLabel, QTableView, QWidget
 
@@ -65,6 +66,31 @@ def test_the_chances_of_an_example_are_those_of_the_table_that_is_sampled(column
         assert list(example.chances) == pytest.approx(list(chances))
     assert min(chances) - 1e-12 <= min(example.chances)
     assert max(example.chances) <= max(chances) + 1e-12
+
+
+@pytest.mark.parametrize("missing", ["refuse", "own-value"])
+def test_the_bars_of_duchi_are_the_bounds_that_it_answers_on_a_fine_grid(missing):
+    from decimal import Decimal
+
+    from workbench.gui.pages.protect.share_model import why
+    from workbench.privacy.entropy import SeededEntropy
+    from workbench.privacy.local.mechanisms import mechanism
+
+    column = DraftColumn(name="age", kind="integer", lower=0, upper=120, mechanism="duchi", missing=missing)
+    (outlook,) = outlooks(((column, Decimal(1)),), CancelToken())
+    example, grid = outlook.example, column.column().grid()
+    drawn = (
+        mechanism("duchi")
+        .build(grid.cells, 1.0)
+        .sample(np.full(4000, grid.labels.index(example.given), np.uint16), SeededEntropy(8))
+    )
+    seen = {(*grid.labels, "missing")[cell]: count / 4000 for cell, count in enumerate(np.bincount(drawn)) if count}
+    bars = {answer: chance for answer, chance in zip(example.answers, example.chances, strict=True) if chance}
+    assert set(bars) == set(seen) == {"0", "120"} | ({"missing"} if missing == "own-value" else set())
+    assert bars == pytest.approx(seen, abs=0.04)  # five standard deviations of the draws
+    stated = why(column, outlook, Decimal(1))
+    assert ("one of the two bounds, or missing" in stated) == (missing == "own-value")
+    assert "one of the two bounds" in stated
 
 
 def test_names_too_many_to_draw_have_no_example():

@@ -26,6 +26,10 @@ OF_CLAMPED = tr_later("one value {one}, {statistic} over the {rows} (of clamped 
 TWO_ANSWERS = tr_later(
     "Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
 )
+TWO_OR_MISSING = tr_later(
+    "Every released value is one of the two bounds, or missing: the mean can be estimated from them, and how many are "
+    "missing, nothing else."
+)
 
 
 def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
@@ -54,7 +58,9 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
             best=outlook.relevant(best),
             **said,
         )
-    return f"{stated} {tr(TWO_ANSWERS)}" if outlook.two_answers else stated
+    if outlook.two_answers:
+        return f"{stated} {tr(TWO_OR_MISSING if outlook.may_miss else TWO_ANSWERS)}"
+    return stated
 
 
 def _both_errors(outlook: Outlook, used: Candidate) -> str:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from workbench.data.schema import OWN_VALUE
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.formatting import half_width, plain
@@ -106,7 +107,13 @@ class Outlook:
     def two_answers(self) -> bool:
         """Whether a number is released as one of its two bounds, which shows its mean and nothing else."""
         chances = self.example.chances if self.example is not None and self.column.numeric else ()
-        return len(chances) > 3 and all(c == 0 for c in chances[1:-2])
+        ends = chances[:-1] if self.may_miss else chances
+        return len(ends) > 2 and not any(ends[1:-1])
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether a missing value is one more answer."""
+        return self.column.missing == OWN_VALUE
 
     @property
     def noise(self) -> float | None:
@@ -205,8 +212,13 @@ def _example(made: Grid, mechanism: str, share: Decimal, *, numeric: bool) -> Ex
     cell = cells.size // 3 if numeric else 0
     chances = becoming(mechanism, cells, share, cell)
     edges = np.unique(np.linspace(0, cells.size, min(cells.size, BARS) + 1).round().astype(int))
-    answers = [_between(made.labels[low], made.labels[high - 1]) for low, high in pairwise(edges.tolist())]
-    grouped = (np.add.reduceat(chances[: cells.size], edges[:-1]) / np.diff(edges)).tolist()
+    answers, grouped = [], []
+    for low, high in pairwise(edges.tolist()):
+        # A bar is of the cells that are answered at all: Duchi's mechanism answers two, however fine the grid is.
+        given = low + np.flatnonzero(chances[low:high])
+        first, last = (low, high - 1) if not given.size else (int(given[0]), int(given[-1]))
+        answers.append(_between(made.labels[first], made.labels[last]))
+        grouped.append(float(chances[low:high].sum() / max(given.size, 1)))
     if cells.missing:
         answers, grouped = [*answers, tr("missing")], [*grouped, float(chances[cells.size])]
     at = int(np.searchsorted(edges, cell, side="right")) - 1
