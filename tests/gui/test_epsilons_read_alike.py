@@ -79,7 +79,7 @@ def test_a_cap_is_never_shown_as_more_than_it_allows(people, finish):
     assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999"
     finish(people, "tab_rows")
     cost = people.findChild(QWidget, "release_cost")
-    assert cost.findChild(QLabel, "fact_cap_left").accessibleName() == "remains of ε 2.999: 2.999"
+    assert cost.findChild(QLabel, "fact_cap_left").accessibleName() == "remains of ε 2.999: ε\u00a02.999"
 
 
 def test_no_tooltip_outlives_its_figure(people, finish):
@@ -93,7 +93,7 @@ def test_no_tooltip_outlives_its_figure(people, finish):
     people.session.set_account(AccountView(dataset=DATASET))
     assert title.toolTip() == ""
     people.session.set_account(spent)
-    assert (figure.text(), figure.toolTip()) == ("0", "ε = 0 exactly")
+    assert (figure.text(), figure.toolTip()) == ("ε\u00a00", "ε = 0 exactly")
     people.session.set_account(AccountView(problem="The ledger cannot be read."))
     assert (title.toolTip(), figure.text(), figure.toolTip()) == ("", "?", "")
 

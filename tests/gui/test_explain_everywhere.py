@@ -122,7 +122,7 @@ def test_too_much_and_too_high_are_both_said(people):
     people.session.set_epsilon(Decimal(1))
     assert not people.findChild(QLabel, "budget_warning").isVisible()
     assert people.findChild(QLabel, "fact_left").text() == "ε\u00a04"
-    assert people.findChild(QLabel, "budget_figure").text() == "5"
+    assert people.findChild(QLabel, "budget_figure").text() == "ε\u00a05"
 
 
 def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
@@ -133,7 +133,7 @@ def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
     assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved, running: ε 2"
     people.session.set_paused((SimpleNamespace(epsilon=Decimal(2)),))
     assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved for a paused run: ε 2"
-    assert people.findChild(QLabel, "budget_figure").text() == "3"
+    assert people.findChild(QLabel, "budget_figure").text() == "ε\u00a03"
     assert people.findChild(QLabel, "fact_left").text() == "ε\u00a02"
 
 

@@ -108,7 +108,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     again = start()
     open_and_declare(again, source.rename(tmp_path / "renamed.csv"))
     assert again.window.project.path is None
-    assert again.text("budget_figure") == "0.8"
+    assert again.text("budget_figure") == "ε\u00a00.8"
     assert again.text("fact_cap") == "ε 2"
     refused = tmp_path / "two.csv"
     plan_for(again, "1", refused)
@@ -129,13 +129,13 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert "To copy that file is free" in asked
     assert (folder / "one.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     assert ledger() == before
-    assert again.text("budget_figure") == "0.8"
+    assert again.text("budget_figure") == "ε\u00a00.8"
     release(again, "yes")
     again.until(lambda: again.sees("release_refusal"))
     assert "costs ε = 1.2 but only 0.8 remain" in again.text("release_refusal")
     assert not refused.exists()
     assert {status for status, _ in ledger()} <= {"charged", "refused"}
-    assert again.text("budget_figure") == "0.8"
+    assert again.text("budget_figure") == "ε\u00a00.8"
 
     again.click("release_use_rest")
     again.idle()
@@ -144,7 +144,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert refused.is_file()
     assert [epsilon for status, epsilon in ledger() if status == "charged"] == ["1.2", "0.8"]
     assert again.window.session.account.remaining == 0
-    assert again.text("budget_figure") == "0"
+    assert again.text("budget_figure") == "ε\u00a00"
 
 
 def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_path):
@@ -156,7 +156,7 @@ def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_pa
     asked = release(hands)
     assert "A new draw is a second release and charges ε = 0.7 again" in asked
     assert ledger() == [("charged", "0.7")] * 2
-    assert hands.text("budget_figure") == "0.6"
+    assert hands.text("budget_figure") == "ε\u00a00.6"
     one, two = (hands.window.session.released[at].result.output for at in (0, 1))
     assert one != two
     assert one.read_bytes() != two.read_bytes()
@@ -210,7 +210,7 @@ def test_a_budget_of_epsilon_and_delta_survives_and_what_remains_of_both_is_used
 
     again = start()
     open_and_declare(again, source.rename(tmp_path / "renamed.csv"))
-    assert again.text("budget_figure") == "0.8"
+    assert again.text("budget_figure") == "ε\u00a00.8"
     refused = tmp_path / "two.csv"
     ask_for_statistics(again, "1", "5e-6", refused)
     told = again.text("release_short")

@@ -11,7 +11,7 @@ from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full, together
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full, left_of_budget, together
 from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import MODEL as A_MODEL
@@ -99,7 +99,7 @@ class BudgetGauge(Card):
     def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> list[Fact]:
         remaining = cap - account.spent - account.reserved
         after = remaining - (cost or Decimal(0))
-        self._show_figure(at_least(max(remaining, Decimal(0))), in_full(max(remaining, Decimal(0))))
+        self._show_figure(left_of_budget(remaining), in_full(max(remaining, Decimal(0))))
         self._meaning.setText(tr("left"))
         going = account.releases - account.going
         name = tr_n("spent, {n} release", "spent, {n} releases", going) if going else tr("spent")
@@ -113,7 +113,7 @@ class BudgetGauge(Card):
             words = tr("reserved for a paused run") if paused else tr("reserved, running")
             facts.append(Fact("reserved", words, f"ε {at_most(account.reserved)}", tip=tip))
         if cost is not None and after >= 0:
-            facts.append(Fact("left", tr("left after this plan"), f"ε\u00a0{at_least(after)}", tip=in_full(after)))
+            facts.append(Fact("left", tr("left after this plan"), left_of_budget(after), tip=in_full(after)))
         elif cost is not None and not account.reserved:
             facts.append(Fact("left", tr("short for this plan"), f"ε {at_most(-after)}", "danger", in_full(-after)))
         whole = float(cap) or 1.0

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.formatting import at_least, at_most, listed
+from workbench.gui.widgets.formatting import at_least, at_most, left_of_budget, listed
 from workbench.privacy.accounting.event import exact, replace_one
 
 CHARGED_AGAIN = tr_later("This plan has been released; a second draw is a second charge.")
@@ -69,8 +69,8 @@ def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> 
     if remaining is None:
         return tr("this release sets the cap"), "muted"
     if cost > remaining or (delta and account.delta_remaining is not None and delta > account.delta_remaining):
-        return tr("only {left} remain", left=_left_of(session, delta)), "danger"
-    return tr("{left} of {cap}", left=at_least(remaining - cost), cap=at_least(remaining)), ""
+        return tr("only {left} remain", left=_left_of(session, delta, alone=True)), "danger"
+    return tr("{left} of {cap}", left=left_of_budget(remaining - cost), cap=at_least(remaining)), ""
 
 
 def certainly_refused(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> str:
@@ -123,11 +123,13 @@ def left_of(session: Session, delta: Decimal) -> str:
     return tr("only {left} remain", left=_left_of(session, delta)) if remaining > 0 else tr("nothing is left")
 
 
-def _left_of(session: Session, delta: Decimal) -> str:
+def _left_of(session: Session, delta: Decimal, *, alone: bool = False) -> str:
+    """Return what remains of the caps; ε is named unless a sentence around it has named it, where no δ is beside."""
     account = session.account
-    left = at_least(max(account.remaining or Decimal(0), Decimal(0)))
+    remaining = account.remaining or Decimal(0)
+    left = at_least(max(remaining, Decimal(0)))
     if not delta or account.delta_remaining is None:
-        return left
+        return left_of_budget(remaining) if alone else left
     of_delta = tr_number(float(max(account.delta_remaining, Decimal(0))), ".3g")
     return tr("ε = {epsilon} and δ = {delta}", epsilon=left, delta=of_delta)
 

@@ -89,6 +89,11 @@ def at_least(epsilon: Decimal | float) -> str:
     return entered(rounded_down(epsilon))
 
 
+def left_of_budget(epsilon: Decimal) -> str:
+    """Return what is left of a budget where no sentence around it names ε: ``ε 0.8``, and never less than 0."""
+    return f"ε{NO_BREAK}{at_least(max(epsilon, Decimal(0)))}"
+
+
 def cap_beside(cap: Decimal, remaining: Decimal | None) -> str:
     """Return a cap beside what was spent of it: in the same digits where nothing remains, else as a limit."""
     return entered(limit_beside(cap, remaining))

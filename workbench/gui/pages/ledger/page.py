@@ -244,9 +244,9 @@ RELEASES = (
 ACCOUNTS = (
     Column(tr_later("Dataset"), width=168),
     Column(tr_later("Cap ε"), width=60, right=True),
-    Column(tr_later("Spent"), width=60, right=True),
-    Column(tr_later("Reserved"), width=60, right=True),
-    Column(tr_later("Remains"), width=60, right=True),
+    Column(tr_later("ε spent"), width=60, right=True),
+    Column(tr_later("ε reserved"), width=60, right=True),
+    Column(tr_later("ε remains"), width=60, right=True),
     Column(tr_later("Cap δ"), width=60, right=True),
     Column(tr_later("δ remains"), width=60, right=True),
     Column(tr_later("Releases"), width=60, right=True),

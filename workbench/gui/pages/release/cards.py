@@ -25,7 +25,7 @@ from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_num
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Explainable, of_plan
-from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full, left_of_budget
 from workbench.params import ParameterError
 from workbench.sanitize.account_name import checked_name
 
@@ -269,12 +269,12 @@ class CostCard(Card):
         else:
             assert account.cap is not None
             what = tr("remains of ε {cap}", cap=at_least(account.cap))
-            yield Fact("cap_left", what, at_least(remaining), tip=in_full(remaining))
+            yield Fact("cap_left", what, left_of_budget(remaining), tip=in_full(remaining))
             after = remaining - (cost or Decimal(0))
             if cost is not None and after >= 0:
-                yield Fact("after", tr("remains afterwards"), at_least(after), "accent", in_full(after))
+                yield Fact("after", tr("remains afterwards"), left_of_budget(after), "accent", in_full(after))
             elif cost is not None:
-                yield Fact("after", tr("short by"), at_most(-after), "danger", in_full(-after))
+                yield Fact("after", tr("short by"), f"ε {at_most(-after)}", "danger", in_full(-after))
 
     def _show_short(self, cost: Decimal | None, delta: Decimal, *, done: bool) -> None:
         session = self._session
