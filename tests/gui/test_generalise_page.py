@@ -307,7 +307,7 @@ def test_settings_and_hierarchies_are_steps_that_can_be_undone(clinic, press, id
     clinic.page.columns.selectRow(2)
     choose(clinic, "generalise_builder", "tree")
     idle(clinic)
-    said = ["change k", "change loss", "change the hierarchy of age", "change the hierarchy of diagnosis"]
+    said = ["change rows alike (k)", "change loss", "change the hierarchy of age", "change the hierarchy of diagnosis"]
     assert [stack.text(at) for at in range(stack.count())] == said
     stack.undo()
     assert rows_of(clinic, "generalise_columns")[2][1:3] == ["none", ""]

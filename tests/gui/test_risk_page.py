@@ -1,11 +1,15 @@
 """Risk: ticks and what follows from them at once, privately; a release has no badge."""
 
+import re
+
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
+from workbench.gui.pages.risk.page import TITLES_OF_MORE
 from workbench.gui.session.generalise_draft import GeneraliseDraft
+from workbench.gui.style.language import tr_sentence
 from workbench.gui.widgets import figures_first, report_button
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk import measures
@@ -53,8 +57,8 @@ def test_figures_follow_each_tick_at_once(hands, monkeypatch, tmp_path):
     hands.click_cell(COLUMNS, "ill", "Sensitive")
     assert hands.text("risk_said").startswith("These figures are of the columns that were ticked before")
     hands.idle()
-    assert figures(hands)["distinct ℓ of ill"] == "1"
-    assert figures(hands)["k"] == "1"
+    assert figures(hands)["different values of ill (distinct ℓ)"] == "1"
+    assert figures(hands)["smallest class (k)"] == "1"
     tick(hands, "age")
     tick(hands, "town")
     assert hands.text("risk_said").startswith("0 of 9 rows are unique")
@@ -98,8 +102,8 @@ def test_a_sample_of_a_population_has_smaller_risks(hands):
     field.setText("10")
     hands.idle()
     assert figures(hands)["people"] == "90"
-    assert figures(hands)["prosecutor: highest risk"] == "100 %"
-    assert figures(hands)["journalist: highest risk"] == "25.58 %"
+    assert figures(hands)["highest if surely in it (prosecutor)"] == "100 %"
+    assert figures(hands)["highest if perhaps in it (journalist)"] == "25.58 %"
     for wrong in ("ten", "0", "101", "nan"):
         field.setText(wrong)
         hands.idle()
@@ -113,14 +117,14 @@ def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
     hands.click("risk_fold")
     hands.type_into("risk_more_threshold", "0.3")
     hands.idle()
-    assert figures(hands)["prosecutor: rows above 30 %"] == "55.56 %"
-    assert figures(hands)["t of ill"] == "0.2222"
+    assert figures(hands)["above 30 % if surely in it (prosecutor)"] == "55.56 %"
+    assert figures(hands)["largest distance of ill (t)"] == "0.2222"
     choose(hands, "risk_more_distance", "hierarchical")
     assert hands.text("risk_problem").startswith("The distance hierarchical needs a hierarchy of ill")
     way = Tree(groups=("any = flu | cold",))
     hands.window.session.draft_generalise(GeneraliseDraft(hierarchies={"ill": way}))
     hands.idle()
-    assert figures(hands)["t of ill"] == "0.1111"
+    assert figures(hands)["largest distance of ill (t)"] == "0.1111"
     choose(hands, "risk_more_distance", "equal")
     people = tmp_path / "everybody.csv"
     people.write_text(ROWS + "50,H,flu\n40,D,flu\n", "utf-8")
@@ -129,7 +133,7 @@ def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
     hands.type_into("risk_more_population", str(people))
     hands.idle()
     assert figures(hands)["people"] == "11"
-    assert figures(hands)["journalist: highest risk"] == "50 %"
+    assert figures(hands)["highest if perhaps in it (journalist)"] == "50 %"
     hands.type_into("risk_fraction", "10")
     hands.idle()
     assert hands.text("risk_problem").startswith("The population is a table or the sample's share of it")
@@ -149,8 +153,8 @@ def test_what_is_typed_and_chosen_is_taken_back_step_by_step(hands):
     words = [stack.text(at) for at in range(1, stack.count())]
     assert words == [
         "change rows above a risk of",
-        "change distance for t",
-        "change recursive (c, ℓ): c",
+        "change distance by (for t)",
+        "change none dominates (recursive c)",
         "change sample of the population",
     ]
     after, seen = page._state(), figures(hands)
@@ -158,7 +162,7 @@ def test_what_is_typed_and_chosen_is_taken_back_step_by_step(hands):
         stack.undo()
         hands.idle()
     assert page._state() == {"population": "", "threshold": "0.2", "recursive": "3", "distance": "auto", "fraction": ""}
-    assert "prosecutor: rows above 20 %" in figures(hands)
+    assert "above 20 % if surely in it (prosecutor)" in figures(hands)
     assert figures(hands)["people"] == "9"
     for _ in words:
         stack.redo()
@@ -177,7 +181,7 @@ def test_a_search_that_is_stopped_can_be_asked_for_again(hands):
         hands.idle()
         assert not hands.sees("risk_figures")
         hands.finish("risk_run")
-        assert figures(hands)["k"] == "1"
+        assert figures(hands)["smallest class (k)"] == "1"
         tick(hands, "age")
 
 
@@ -226,7 +230,26 @@ def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path, m
     hands.idle()
     go_to(hands.window, "risk")
     tick(hands, "age")
-    assert figures(hands)["k"] == "1"
+    assert figures(hands)["smallest class (k)"] == "1"
     assert not hands.sees("risk_badge")
     with Ledger.read(None) as book:
         assert book.figures() == []
+
+
+def test_no_term_of_the_literature_stands_alone(hands):
+    """Each figure, condition and heading says in plain words what it is; the term is in brackets behind it."""
+    tick(hands, "age")
+    tick(hands, "ill", "Sensitive")
+    hands.idle()
+    terms = re.compile(r"prosecutor|journalist|marketer|\b[kt]\b|ℓ|β|δ|-map|-closeness|-diversity")
+    page = hands.window.page
+    lines = page.figures.lines
+    said = [lines.index(at, 0).data() for at in range(lines.rowCount())]
+    assert sum(bool(terms.search(words)) for words in said) >= 10
+    conditions = [tr_sentence(words) for words in TITLES_OF_MORE.values()]
+    for words in (*said, *conditions):
+        assert not terms.search(words.partition(" (")[0]), words
+    area = page.figures.viewport().width()
+    for at in range(lines.rowCount()):
+        index = lines.index(at, 0)
+        assert page.figures.sizeHintForIndex(index).width() <= page.figures.columnWidth(0) < area, index.data()

@@ -85,8 +85,24 @@ MORE: type[Parameters] = make_dataclass(
     kw_only=True,
 )
 """Every other condition, by the declarations of its model, and the file of the population."""
-MODEL_OF = {key: model for key, (model, _) in _more().items()}
-"""The model of each of them."""
+TITLES = {key: model.title for key, (model, _) in _more().items()} | {
+    "k": tr_later("rows alike (k)"),
+    "l": tr_later("values (ℓ)"),
+    "t": tr_later("distance (t)"),
+    "suppression": tr_later("left out at the most"),
+    "loss": tr_later("loss"),
+    "entropy_l": tr_later("even values (entropy ℓ)"),
+    "recursive_c": tr_later("none dominates (recursive c)"),
+    "recursive_l": tr_later("from the value (recursive ℓ)"),
+    "distance": tr_later("distance by (for t)"),
+    "beta": tr_later("rise of a share (β-likeness)"),
+    "enhanced": tr_later("stricter (enhanced β)"),
+    "presence_upto": tr_later("chance, up to (δ-presence)"),
+    "presence_from": tr_later("chance, from (δ-presence)"),
+    "k_map": tr_later("people alike (k-map)"),
+    "population": tr_later("population table"),
+}
+"""A plain word for each condition, with the literature's term; Risk and Generalise share them."""
 
 
 @dataclass(frozen=True)

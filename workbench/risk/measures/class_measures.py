@@ -50,7 +50,11 @@ def class_sizes(subject: Subject) -> dict[str, Any]:
 def _class_sizes_lines(found: Mapping[str, Any]) -> list[Line]:
     of = found["classes"]
     return [
-        Line("k", f"{found['k']:,}", "rows in the smallest class: each row is like at least k − 1 others"),
+        Line(
+            "smallest class (k)",
+            f"{found['k']:,}",
+            "rows in the smallest class: each row is like at least k − 1 others",
+        ),
         Line(
             "unique rows", f"{found['unique']:,} ({percent(found['unique_share'])})", "rows that no other row is like"
         ),
@@ -125,14 +129,14 @@ def _reidentification_lines(found: Mapping[str, Any]) -> list[Line]:
     guesses = "the chance of whoever does not know that the person is in the table"
     prosecutor, journalist = risk["prosecutor"], risk["journalist"]
     return [
-        Line("prosecutor: highest risk", percent(prosecutor["highest"]), knows),
-        Line("prosecutor: average risk", percent(prosecutor["average"]), knows),
-        Line(f"prosecutor: rows above {threshold}", percent(prosecutor["above_threshold"]), knows),
-        Line("journalist: highest risk", percent(journalist["highest"]), guesses),
-        Line("journalist: average risk", percent(journalist["average"]), guesses),
-        Line(f"journalist: rows above {threshold}", percent(journalist["above_threshold"]), guesses),
+        Line("highest if surely in it (prosecutor)", percent(prosecutor["highest"]), knows),
+        Line("average if surely in it (prosecutor)", percent(prosecutor["average"]), knows),
+        Line(f"above {threshold} if surely in it (prosecutor)", percent(prosecutor["above_threshold"]), knows),
+        Line("highest if perhaps in it (journalist)", percent(journalist["highest"]), guesses),
+        Line("average if perhaps in it (journalist)", percent(journalist["average"]), guesses),
+        Line(f"above {threshold} if perhaps in it (journalist)", percent(journalist["above_threshold"]), guesses),
         Line(
-            "marketer: average risk",
+            "average of many people (marketer)",
             percent(risk["marketer"]["average"]),
             "share of the rows that are found by a guess in each class",
         ),
@@ -171,9 +175,9 @@ def _diversity_lines(found: Mapping[str, Any]) -> list[Line]:
     for column in found["diversity"]:
         name = column["name"]
         lines += [
-            Line(f"distinct ℓ of {name}", f"{column['distinct']}", least),
-            Line(f"entropy ℓ of {name}", f"{column['entropy']:.4g}", least),
-            Line(f"recursive ℓ of {name}, c = {found['c']:g}", f"{column['recursive']}", least),
+            Line(f"different values of {name} (distinct ℓ)", f"{column['distinct']}", least),
+            Line(f"even values of {name} (entropy ℓ)", f"{column['entropy']:.4g}", least),
+            Line(f"none dominates in {name} (recursive ℓ, c = {found['c']:g})", f"{column['recursive']}", least),
             Line(
                 f"rows that give {name} away",
                 f"{column['rows_given_away']:,} in {counted(column['classes_with_one_value'], 'class', 'classes')}",
@@ -184,7 +188,13 @@ def _diversity_lines(found: Mapping[str, Any]) -> list[Line]:
 
 
 DIVERSITY = Measure(
-    "diversity", "ℓ-diversity", "diversity", diversity, _diversity_lines, anonymity=True, sensitive=True
+    "diversity",
+    "Values in a class (ℓ-diversity)",
+    "diversity",
+    diversity,
+    _diversity_lines,
+    anonymity=True,
+    sensitive=True,
 )
 
 
@@ -223,11 +233,17 @@ def _closeness_lines(found: Mapping[str, Any]) -> list[Line]:
     lines = []
     for column in found["closeness"]:
         far = _FAR[column["distance"]]
-        lines.append(Line(f"t of {column['name']}", f"{column['t']:.4g}", far))
+        lines.append(Line(f"largest distance of {column['name']} (t)", f"{column['t']:.4g}", far))
         lines.append(Line(f"average distance of {column['name']}", f"{column['average']:.4g}", far))
     return lines
 
 
 CLOSENESS = Measure(
-    "closeness", "t-closeness", "closeness", closeness, _closeness_lines, anonymity=True, sensitive=True
+    "closeness",
+    "Distance from the whole (t-closeness)",
+    "closeness",
+    closeness,
+    _closeness_lines,
+    anonymity=True,
+    sensitive=True,
 )

@@ -23,7 +23,7 @@ from workbench.gui.pages.generalise.views import (
 )
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.generalise_draft import MODEL_OF, MORE, POPULATION, GeneraliseDraft, Wanted
+from workbench.gui.session.generalise_draft import MORE, POPULATION, TITLES, GeneraliseDraft, Wanted
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
@@ -79,18 +79,6 @@ AS_PUBLISHED = tr_later("The same rows as they would be published")
 TABLES = tr_later("Tables (*.csv *.csv.gz *.tsv *.xlsx *.parquet *.feather *.jsonl)")
 
 
-TITLES_OF_MORE = {key: model.title for key, model in MODEL_OF.items()} | {
-    "entropy_l": tr_later("entropy ℓ"),
-    "population": tr_later("population table"),
-    "recursive_c": tr_later("recursive (c, ℓ): c"),
-    "recursive_l": tr_later("recursive (c, ℓ): ℓ"),
-    "presence_upto": tr_later("δ-presence: up to"),
-    "presence_from": tr_later("δ-presence: from"),
-    "distance": tr_later("distance for t"),
-    "enhanced": tr_later("enhanced β"),
-}
-
-
 class GeneralisePage(RunPage):
     """What is asked for above; below one of four views."""
 
@@ -103,10 +91,9 @@ class GeneralisePage(RunPage):
         self._refusal = ""
         nothing = tr("Nothing to generalise yet")
         self._nothing = NothingYet(session, "generalise_nothing", nothing, "data", tr("Go to Data"))
-        titles = {"suppression": tr_later("left out at the most"), "l": "ℓ", "loss": tr_later("loss")}
-        self.form = Form("generalise_form", Wanted, titles=titles, across=3)
+        self.form = Form("generalise_form", Wanted, titles=TITLES, across=3)
         self.form.changed.connect(lambda: self._set(self.form))
-        self.more = Form("generalise_more", MORE, titles=TITLES_OF_MORE, across=3)
+        self.more = Form("generalise_more", MORE, titles=TITLES, across=3)
         self.more.changed.connect(lambda: self._set(self.more))
         self._unfolded = False
         self._fold = button("", "generalise_fold", "link", press=self._turn_fold)

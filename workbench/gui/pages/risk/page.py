@@ -18,7 +18,7 @@ from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.risk import PAGE
 from workbench.gui.pages.risk.tasks import MOST_ROWS, Asked, Found, UniqueRow, look, measure, search
-from workbench.gui.session.generalise_draft import GeneraliseDraft
+from workbench.gui.session.generalise_draft import TITLES, GeneraliseDraft
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
@@ -225,11 +225,9 @@ FORMER = tr_later("These figures are of the columns that were ticked before; tho
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
 
 
-TITLES_OF_MORE = {
-    "population": tr_later("population table"),
+TITLES_OF_MORE = TITLES | {
     "threshold": tr_later("rows above a risk of"),
-    "recursive": tr_later("recursive (c, ℓ): c"),
-    "distance": tr_later("distance for t"),
+    "recursive": TITLES["recursive_c"],
 }
 
 
