@@ -53,10 +53,13 @@ def cells(window, name: str) -> list[list[str]]:
     return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
 
 
-def test_an_empty_ledger_says_so(window, visit):
+def test_an_empty_ledger_says_so_and_leads_on(window, visit, press):
     visit(window, "ledger")
-    assert window.findChild(QLabel, "ledger_empty").isVisible()
+    assert window.findChild(QLabel, "ledger_nothing_why").text().startswith("Each release is listed here")
+    assert window.page.primary.property("look") == "", "one button is highlighted: the one that leads on"
     assert not window.findChild(QAbstractButton, "ledger_set_cap").isVisible()
+    press(window, "ledger_nothing_go")
+    assert window.page.objectName() == "page_ways"
 
 
 def test_every_release_and_cap_is_listed(ledger):

@@ -64,13 +64,17 @@ def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
 
 
 def test_the_open_table_is_predicted_and_nothing_is_charged(iris, finish, press, idle, qtbot, model, tmp_path):
-    assert "Choose a released model" in text_of(iris, "predict_problem")
-    assert not iris.page.primary.isEnabled()
+    assert text_of(iris, "predict_problem").startswith("Train a model, or choose the folder of a released one")
+    run, train = (iris.findChild(QWidget, name) for name in ("predict_run", "predict_train"))
+    assert not run.isEnabled()
+    assert iris.page.primary is train
+    assert [part.property("look") for part in (train, run)] == ["primary", ""]
     press(iris, "predict_train")
     assert iris.page.objectName() == "page_train"
     press(iris, "tab_predict")
     take(iris, qtbot, idle, model)
-    assert not iris.findChild(QWidget, "predict_train").isVisible()
+    assert not train.isVisible()
+    assert iris.page.primary is run
     assert text_of(iris, "fact_predicts") == "species"
     assert text_of(iris, "fact_paid").startswith("ε = 5, ")
     output = tmp_path / "told.csv"
@@ -186,7 +190,7 @@ def test_a_model_that_was_changed_is_refused_in_words(iris, idle, qtbot, model, 
     (changed / "model.json").write_text(json.dumps({**document, "rows": 151}))
     take(iris, qtbot, idle, changed)
     assert "was changed after its release" in text_of(iris, "predict_problem")
-    assert not iris.page.primary.isEnabled()
+    assert not iris.findChild(QWidget, "predict_run").isEnabled()
     take(iris, qtbot, idle, tmp_path / "nowhere")
     assert "nowhere" in text_of(iris, "predict_problem")
 
@@ -330,7 +334,7 @@ def test_open_images_are_predicted_judged_and_exported(
     digits, finish, press, idle, qtbot, network, tmp_path, monkeypatch
 ):
     assert text_of(digits, "predict_images").startswith("train-images-idx3-ubyte, which is open: 100 images")
-    assert not digits.page.primary.isEnabled()
+    assert not digits.findChild(QWidget, "predict_run").isEnabled()
     take_images(digits, qtbot, idle, network)
     finish(digits, "predict_run")
     found = digits.page._results._found

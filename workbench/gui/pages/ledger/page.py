@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMarginsF, QRectF, QSize, Qt
+from PySide6.QtCore import QMarginsF, QRectF, QSize
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from workbench import learners
@@ -36,6 +36,7 @@ from workbench.gui.widgets.basic import Card, button, caption, label, look, pane
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Point, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment, together
 from workbench.gui.widgets.table_model import Cell, Column
@@ -280,10 +281,9 @@ class LedgerPage(PageFrame):
         self._account.refresh()
 
     def _arrange(self) -> None:
-        self._empty = label(
-            tr("Nothing has been released yet: the first release of a dataset sets its cap."), "muted", wrap=True
-        )
-        self._empty.setObjectName("ledger_empty")
+        nothing = tr("Nothing released yet")
+        self._nothing = NothingYet(self.session, "ledger_nothing", nothing, "ways", tr("Release →"))
+        self._nothing.say(tr("Each release is listed here with what it cost; the first of a dataset sets its cap."))
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
@@ -293,14 +293,13 @@ class LedgerPage(PageFrame):
         self._accept.clicked.connect(self._accept_copy)
         self._filter = TableFilter(self._releases, "lines")
         self._releases.shown_changed.connect(self._show_spending)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         titles = ((key, tr(text), tr(tip)) for key, text, tip in VIEWS)
         self._views = segments(self, "ledger_view_", titles, lambda _key: self._lay_out())
         self._views[LIST].setChecked(True)
         head = panel(row(caption(tr("RELEASES"), ask), *self._views.values(), None, self._filter))
         head.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._timeline = Timeline(self.session, "ledger_timeline")
-        releases = Card(head, (self._timeline, 1), self._empty, (self._releases, 2))
+        releases = Card(head, (self._timeline, 1), (self._nothing, 2), (self._releases, 2))
         self._caps = CapsAndFigures(self.session, self._accounts)
         self._account = CapCard(self.session, self.jobs)
         self._older_words = label("", "danger", wrap=True, name="ledger_older")
@@ -369,7 +368,9 @@ class LedgerPage(PageFrame):
             self._say_checked("")  # what was verified is not what is there now
         self._view = view
         present, names = self.session.account.dataset, self._names(view)
-        self._empty.setVisible(not view.releases)
+        self._nothing.setVisible(not view.releases)
+        assert self.primary is not None
+        look(self.primary, "primary" if view.releases else "")  # the empty list has its own way on
         self._lay_out()
         known = ((line, line.release_id in view.released) for line in view.releases)
         self._releases.lines.show_lines([_release_cells(line, names, released=has) for line, has in known])

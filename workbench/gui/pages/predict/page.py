@@ -28,7 +28,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, look, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.fast_table import PrivateRows
@@ -50,6 +50,7 @@ HIGH = 800
 """Pixels of a page that has room for the rows before there are predictions."""
 
 NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
+NONE_YET = tr_later("Train a model, or choose the folder of a released one, to see here what it predicts for each row.")
 NO_TABLE = tr_later("Choose a file of rows, or drop one here; or open a table in Data.")
 OF_TABLES = tr_later(
     "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
@@ -118,7 +119,7 @@ class PredictPage(PageFrame):
         self.body.addWidget(scrolled(lines, "predict_area"), 1)  # its fields have the keys, and it follows them
         self.add_cancel(button(tr("Cancel"), "predict_cancel", tip=tr("Stop; no file is written")))
         tip = tr("Write the prediction for each row; costs nothing")
-        self.set_primary(tr("Predict"), "predict_run", self._predict, tip)
+        self._run = self.set_primary(tr("Predict"), "predict_run", self._predict, tip)
         self._connect()
         session.to_learn_from.follow(self._offer)
         self._new_table()
@@ -146,7 +147,8 @@ class PredictPage(PageFrame):
         ask = partial(ask_for_folder, self, tr("The folder of a released model"))
         browse = self._folder.chooser(ask, tr("Choose the folder of a released model"), self._open)
         self._facts = Facts()
-        self._problem = label(tr(NO_MODEL), "muted", wrap=True, name="predict_problem")
+        self._refusal = ""
+        self._problem = label("", "muted", wrap=True, name="predict_problem")
         self._weights = WeightsRow()
         self._weights.chosen.connect(self._open_with_weights)
         tip = tr("Every model that this ledger released")
@@ -214,6 +216,7 @@ class PredictPage(PageFrame):
             entries.append((words, model.output))
         self._released.offer(entries, self._folder.text().strip())
         self._released.setVisible(bool(there))
+        self._lead()
 
     def _take_released(self) -> None:
         folder = self._released.currentData()
@@ -289,11 +292,19 @@ class PredictPage(PageFrame):
         else:
             there = opened is not None or self._source is not None
             ready = ready and there and bool(self._target.text().strip())
-        assert self.primary is not None
-        self.primary.setEnabled(ready and not running and self._training.job is None)
+        self._run.setEnabled(ready and not running and self._training.job is None)
         self._training.setEnabled(not running)
-        self.primary.setVisible(not running)
+        self._run.setVisible(not running)
+        self._lead()
         self.show_cancel()
+
+    def _lead(self) -> None:
+        """Highlight what leads on: where there is no model, and none to choose, that is where one is made."""
+        none_yet = self._model is None and self._released.isHidden()
+        self._problem.setText(self._refusal or tr(NONE_YET if none_yet else NO_MODEL))
+        self.primary = self._train if none_yet else self._run
+        for part in (self._train, self._run):
+            look(part, "primary" if part is self.primary else "")
 
     def escape(self) -> bool:
         return super().escape() or self._training.stop()
@@ -389,11 +400,12 @@ class PredictPage(PageFrame):
         self._show_model()
         if isinstance(error, WeightsNeededError):
             self._weights.ask(error.checksum)
-        self._problem.setText(self.session.worded(error) or self._problem.text())
+        self._refusal = self.session.worded(error)
+        self._lead()
 
     def _show_model(self) -> None:
         model = self._model
-        self._problem.setText(tr(NO_MODEL))
+        self._refusal = ""
         self._problem.setVisible(model is None)
         self._facts.setVisible(model is not None)
         if model is not None:
