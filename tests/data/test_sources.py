@@ -176,7 +176,7 @@ def test_a_sheet_is_chosen_and_so_is_a_part_of_it(tmp_path):
         book.add_worksheet("Second").write_row(0, 0, ["x"])
     table = read_table(path)
     assert table.facts.part == "First"
-    assert table.facts.parts == ("Empty", "First", "Second")
+    assert table.facts.parts == ("First", "Second")
     assert "the sheet First is read; the workbook has others: Second; use --sheet" in table.notices
     for options in (ReadOptions(skip_lines=3), ReadOptions(range="B5:C7"), ReadOptions(range="b5")):
         assert read_table(path, options).frame.to_dicts() == [{"a": "1", "b": "2.5"}, {"a": "3", "b": "4"}]
@@ -261,3 +261,28 @@ def test_a_full_disk_while_a_file_is_unpacked_is_one_sentence(tmp_path, monkeypa
     monkeypatch.setattr("workbench.data.sources.compressed.tempfile.SpooledTemporaryFile", lambda *a, **k: Full())
     with pytest.raises(InputError, match="cannot be unpacked: no space left"):
         read_table(packed)
+
+
+@pytest.mark.parametrize(
+    ("above", "titles", "said"),
+    [
+        ([["Visits 2025", None, None], [None, None, None]], 2, "row 3 names all; use --skip-lines 2"),
+        ([["Visits", None, None], ["all wards", None, None]], 2, "names 1 of 3 columns"),
+        ([["a", "b", None], ["x", 1, 2]], 0, ""),  # a header with a gap
+        ([], 0, ""),
+    ],
+)
+def test_titles_above_the_header_of_a_sheet_are_said(tmp_path, above, titles, said):
+    path = tmp_path / "visits.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("Visits")
+        for row, cells in enumerate([*above, ["ward", "age", "cost"], ["A", 3, 2.5], ["B", 5, 1]]):
+            sheet.write_row(row, 0, cells)
+        book.add_worksheet("empty")
+    table = read_table(path)
+    assert table.facts.titles == titles
+    assert said in " ".join(table.notices)
+    assert table.facts.parts == ("Visits",)
+    if titles:
+        skipped = read_table(path, ReadOptions(skip_lines=titles))
+        assert (skipped.names, skipped.rows, skipped.facts.titles) == (("ward", "age", "cost"), 2, 0)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars as pl
+import xlsxwriter
 from mishaps import statuses
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox
@@ -66,13 +67,12 @@ def test_a_workbook_is_dropped_its_sheet_chosen_and_released(hands, tmp_path):
     hands.drop(source)
     opened = hands.window.session.opened
     assert opened.table.frame.rows() == ROWS
-    hands.click("tab_data")
     assert "Sheet: People (one of 2)" in hands.text("data_summary")
-    hands.click("view_dialect")
-    assert hands.sees("dialect_range")
+    assert hands.sees("dialect_range"), "what is to be read is asked before what is needed of it"
     assert not hands.sees("dialect_encoding")
     choose(hands, "dialect_part", "Visits")
     assert hands.window.session.opened.table.names == ("note",)
+    assert hands.sees("question_columns")
     hands.click("tab_data")
     hands.click("view_dialect")
     choose(hands, "dialect_part", "People")
@@ -140,3 +140,17 @@ def test_a_member_of_an_archive_is_chosen(hands, tmp_path):
     assert hands.window.session.opened.options.member == "b.csv"
     hands.click("tab_data")
     assert "Member: b.csv (one of 2)" in hands.text("data_summary")
+
+
+def test_titles_above_the_header_of_a_sheet_are_skipped_before_the_questions(hands, tmp_path):
+    source = tmp_path / "visits.xlsx"
+    with xlsxwriter.Workbook(source) as book:
+        sheet = book.add_worksheet("Visits")
+        for row, cells in enumerate((("Visits 2025",), ("ward", "age", "cost"), ("A", 3, 2.5), ("B", 5, 1))):
+            sheet.write_row(row, 0, cells)
+    hands.drop(source)
+    assert "row 2 names all; use “skip lines 1”" in hands.text("data_notices")
+    hands.type_into("dialect_skip_lines", "1")
+    hands.finish("dialect_read_again")
+    assert hands.window.session.opened.table.names == ("ward", "age", "cost")
+    assert hands.sees("question_columns")

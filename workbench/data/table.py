@@ -99,6 +99,7 @@ class FileFacts:
         parts: all of them that could have been read.
         option: the option that chooses among them: ``sheet`` or ``member``; empty where there is nothing to choose.
         options: the reading options that mean something for a file of its format.
+        titles: rows above the one that seems to be the header, where that is not the first of a sheet.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -108,6 +109,7 @@ class FileFacts:
     parts: tuple[str, ...] = ()
     option: str = ""
     options: tuple[str, ...] = ()
+    titles: int = 0
 
     @classmethod
     def from_plain(cls, said: Mapping[str, Any]) -> FileFacts:
@@ -129,6 +131,7 @@ class FileFacts:
             part=str(said.get("part", "")),
             parts=tuple(str(part) for part in said.get("parts", ())),
             option=str(said.get("option", "")),
+            titles=int(said.get("titles", 0)),
         )
 
 

@@ -268,7 +268,8 @@ def open_table(
         elif isinstance(result, OpenImages):
             take_images(session, jobs, result)
         else:
-            _take_table(session, jobs, *result, same=same)
+            asked = same and not (isinstance(former, OpenTable) and former.unsure)
+            _take_table(session, jobs, *result, same=same, asked=asked)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
@@ -294,11 +295,13 @@ def open_table(
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)
 
 
-def _take_table(session: Session, jobs: JobCenter, opened: OpenTable, plan: DraftPlan, *, same: bool) -> None:
+def _take_table(
+    session: Session, jobs: JobCenter, opened: OpenTable, plan: DraftPlan, *, same: bool, asked: bool
+) -> None:
     generalised, held_out = (session.generalised, session.held_out_of(opened.source)) if same else (None, "")
     session.open(opened, plan, generalised=generalised, held_out=held_out)
-    if not same:
-        session.go("questions")
+    if not asked:
+        session.go("data" if opened.unsure else "questions")
     rows, columns = count(opened.table.rows, "row"), count(len(opened.table.names), "column")
     opening = tr("Opened {title}: {rows}, {columns}.", title=opened.title, rows=rows, columns=columns)
     session.notify("info", " ".join(filter(None, (opening, tr_sentence(opened.lesson)))))

@@ -116,6 +116,12 @@ class OpenTable:
         return self.table.lines if plan.replaces_invalid else self.table.rows
 
     @property
+    def unsure(self) -> bool:
+        """Whether a person is to choose first which part of the file is the table: a sheet, the row of its header."""
+        facts = self.table.facts
+        return facts.titles > 0 or (len(facts.parts) > 1 and getattr(self.options, facts.option, None) is None)
+
+    @property
     def title(self) -> str:
         return self.source.removeprefix("sample:") if self.is_sample else title_of(self.source)
 

@@ -218,7 +218,7 @@ class DataPage(PageFrame):
         if self._shown not in ("dialect", "values"):
             return False
         self._failed_source = ""
-        self._show_view(self._first_view())
+        self._show_view("attributes" if self.session.opened else self._first_view())
         return True
 
     def run(self) -> None:
@@ -277,7 +277,9 @@ class DataPage(PageFrame):
         self.images.show_images(opened)
 
     def _first_view(self) -> str:
-        return "images" if self.session.images is not None else "attributes" if self.session.opened else "start"
+        if self.session.opened is not None:
+            return "dialect" if self.session.opened.unsure else "attributes"
+        return "images" if self.session.images is not None else "start"
 
     def refresh(self) -> None:
         """Show what is still open, and what the highlighted button does about it."""
@@ -312,6 +314,9 @@ class DataPage(PageFrame):
                 self.dialect.confirm()
             else:
                 self._show_view("dialect")
+            return
+        if self._shown == "dialect" and self.session.opened is not None and self.session.opened.unsure:
+            self.session.go("questions")
             return
         place = self._next_to_fix()
         refused = refused_columns(self.session.opened, self.session.plan)

@@ -64,6 +64,10 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         verb = tr("That is right →") if at_dialect else tr("Confirm how it is read →")
         said = tr("How the file is written was guessed: {guesses}.", guesses=doubts_in_words(opened.table))
         return NextStep(said, verb)
+    if at_dialect and opened.unsure:
+        return NextStep(
+            tr("Choose the table of the file: its sheet, and the lines above its header."), tr("That is right →")
+        )
     if open_still:
         stated = "; ".join(_of(tr(words), listed(names)) for words, names in open_still.items())
         return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"))
