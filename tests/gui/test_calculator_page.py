@@ -7,8 +7,8 @@ import time
 
 import pytest
 from mishaps import retype, text_of
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton, QSlider
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QSlider
 
 from workbench.gui.pages.calculator import page as calculator
 from workbench.gui.widgets.chart import Chart
@@ -31,6 +31,22 @@ def page(window, finish, coarse):
 
 def settled(page, qtbot):
     qtbot.waitUntil(lambda: "pld" in page._epsilons and not page._waiting and not page._busy and not page.jobs.running)
+
+
+def test_the_answer_stands_in_sight_at_large_text_and_moves_no_field(page, qtbot):
+    window, field = page.window(), page.sliders["rows"].field
+    window.theme.set_scale(150)
+    window.resize(1280, 800)
+    qtbot.wait(100)
+    before = field.mapTo(window, QPoint(0, 0))
+    settled(page, qtbot)
+    qtbot.wait(100)
+    assert field.mapTo(window, QPoint(0, 0)) == before
+    area = page.findChild(QScrollArea, "body_calculator").viewport()
+    for known in (*accountant_names(), "steps"):
+        answer = page.findChild(QLabel, f"fact_{known}")
+        assert answer.mapTo(area, QPoint(0, answer.height())).y() <= area.height(), known
+        assert answer.text() != "…"
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from hands import Hands, go_to
 from mishaps import retype, text_of
-from PySide6.QtWidgets import QComboBox, QFileDialog, QTableView, QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QComboBox, QFileDialog, QScrollArea, QTableView, QWidget
 
 from workbench.release.verify import verify_release
 from workbench.risk.generalise.models import MODELS
@@ -33,6 +34,20 @@ def searched(clinic, finish, qtbot):
     retype(clinic, qtbot, "generalise_form_k", "2")
     finish(clinic, "generalise_run")
     return clinic
+
+
+def test_hierarchies_stand_beside_their_columns_without_a_scroll(people, finish, qtbot):
+    finish(people, "tab_generalise")
+    bar = people.findChild(QScrollArea, "body_generalise").verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() == 0)
+    listed, levels = people.page.columns, people.page.editor.levels
+    assert levels.mapTo(people, QPoint(0, 0)).x() > listed.mapTo(people, QPoint(0, 0)).x() + listed.width() - 1
+    assert levels.horizontalScrollBar().maximum() == 0
+
+
+def test_the_level_that_is_found_stands_before_the_highest_one(searched):
+    found = searched.page._found.made.levels["age"]
+    assert rows_of(searched, "generalise_columns")[0] == ["age", "intervals", f"{found} of 5"]
 
 
 def test_each_known_column_has_a_hierarchy_at_once(clinic):

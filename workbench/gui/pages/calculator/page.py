@@ -395,6 +395,7 @@ class CalculatorPage(PageFrame):
         self.charts = {axis: CalculatorChart(session, f"calculator_{axis}_chart", tr(TITLES[axis])) for axis in AXES}
         self.heat = CalculatorChart(session, "calculator_heat", tr(HEAT))
         self._arrange()
+        self._show_costs()  # at once: the fields below move no more
         self._frame = QTimer(self, interval=PER_FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._calculate)
         self._rest = QTimer(self, interval=AT_REST_MS, singleShot=True)
@@ -410,10 +411,12 @@ class CalculatorPage(PageFrame):
         from workbench.privacy.accounting import accountant
 
         ask = explain_button(self.session, "calculator_explain", self._asked)
-        inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values())
-        costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts, self._problem)
+        inputs = Card(label(tr("THE RUN"), "caption"), *self.sliders.values(), self._problem)
+        costs = Card(caption(tr("IT COSTS AT MOST"), ask), self._facts)
         legend = lines(*(_in_legend(self.session, each) for each in accountant.ACCOUNTANTS), None, spacing=16)
-        self._left = left = panel(stack(inputs, costs, None, spacing=12))
+        self._left = left = panel(
+            stack(costs, inputs, None, spacing=12)
+        )  # the answer first: large text leaves not both in sight
         hold(left, WIDTH)
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -544,14 +547,13 @@ class CalculatorPage(PageFrame):
             text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
             kind = "" if facts else "accent"
             facts.append(Fact(known.name, tr_sentence(known.short), text, kind, tr_sentence(known.title)))
-        steps = 0 if self._quick is None else self._quick.steps
-        self._facts.show_lines([*facts, Fact("steps", tr("steps"), tr_number(steps, ","))])
+        steps = "…" if self._quick is None else tr_number(self._quick.steps, ",")
+        self._facts.show_lines([*facts, Fact("steps", tr("steps"), steps)])
 
     def retranslate(self) -> None:
         for slider in self.sliders.values():
             slider.set_value(slider.value())
-        if self._epsilons:
-            self._show_costs()
+        self._show_costs()
         self._draw()
 
     def _failed(self, error: BaseException) -> None:

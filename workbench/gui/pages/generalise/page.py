@@ -70,8 +70,12 @@ HIERARCHIES, LATTICE, TABLE, FAILURES = "hierarchies", "lattice", "table", "fail
 OF_COLUMNS = (
     Column(tr_later("Column"), width=90),
     Column(tr_later("Made by"), width=114),
-    Column(tr_later("Levels"), help=tr_later("The highest level of its hierarchy"), width=72, right=True),
-    Column(tr_later("Found"), help=tr_later("The level that loses least"), width=64, right=True),
+    Column(
+        tr_later("Levels"),
+        help=tr_later("The highest level of its hierarchy; before it the level that loses least, once that is found"),
+        width=72,
+        right=True,
+    ),
 )
 NO_QUASI = tr_later("Say in Data which columns an outsider may know: their role is quasi-identifier.")
 AS_THEY_ARE = tr_later("The first rows as they are")
@@ -425,9 +429,11 @@ class GeneralisePage(RunPage):
             level = None if found is None else found.made.levels.get(name)
             stated = "" if level is None else str(level) if isinstance(level, int) else f"{level[0]}–{level[1]}"
             height = "" if levels is None else str(levels.hierarchy.height)
+            if stated:
+                height = tr("{level} of {highest}", level=stated, highest=height)
             tip = name if known else tr("{name}: sensitive", name=name)
             look = "" if known else "muted"
-            lines.append((Cell(name, look, tip), Cell(by, look), Cell(height), Cell(stated)))
+            lines.append((Cell(name, look, tip), Cell(by, look), Cell(height)))
         at = max(self.columns.currentIndex().row(), 0)
         self.columns.lines.show_lines(lines, same=True)
         self.columns.make_room()
