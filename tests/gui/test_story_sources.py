@@ -145,10 +145,12 @@ def test_a_member_of_an_archive_is_chosen(hands, tmp_path):
 def test_titles_above_the_header_of_a_sheet_are_skipped_before_the_questions(hands, tmp_path):
     source = tmp_path / "visits.xlsx"
     with xlsxwriter.Workbook(source) as book:
+        book.add_worksheet("Read me").write_column(0, 0, ("Visits", "of all wards"))
         sheet = book.add_worksheet("Visits")
         for row, cells in enumerate((("Visits 2025",), ("ward", "age", "cost"), ("A", 3, 2.5), ("B", 5, 1))):
             sheet.write_row(row, 0, cells)
     hands.drop(source)
+    choose(hands, "dialect_part", "Visits")
     assert "row 2 names all; use “skip lines 1”" in hands.text("data_notices")
     hands.type_into("dialect_skip_lines", "1")
     hands.finish("dialect_read_again")

@@ -247,7 +247,7 @@ class DataPage(PageFrame):
 
     def _show_table(self) -> None:
         opened = self.session.opened
-        self._failed_source = ""
+        self._failed_source = self._shown = ""  # a form in sight is of the former table
         self._open_button.setVisible(self.session.open_data is not None)
         if self.session.open_data is not None:
             self.make_whole()
