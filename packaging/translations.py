@@ -170,9 +170,10 @@ def _is_sentence(text: str) -> bool:
 def engine_sources(file: Path) -> Iterator[Source]:
     """Yield the sentences and templates of a file of the engine that may be shown in the window."""
     tree = ast.parse(file.read_text("utf-8"))
+    nodes = list(ast.walk(tree))
     skipped: set[ast.AST] = set()
     shown: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(node.value)
         elif isinstance(node, ast.Call) and called(node) in UNSEEN_ERRORS | UNSEEN_CALLS:
@@ -187,7 +188,7 @@ def engine_sources(file: Path) -> Iterator[Source]:
             stated = [s for s in node.body if isinstance(s, ast.Assign)]
             shown.update(s.value for s in stated if ast.unparse(s.targets[0]) in SHOWN_FIELDS)
     titles = _constants(tree)
-    for node in ast.walk(tree):
+    for node in nodes:
         if node in skipped or not isinstance(node, ast.Constant | ast.JoinedStr):
             continue
         text = template(node)

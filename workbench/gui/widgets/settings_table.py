@@ -371,12 +371,13 @@ class SettingsTable(TableView):
     def _share_out(self) -> None:
         """Give names and facts the room of a wider window, and take what is missing from the names."""
         least, whole = self._measured()
-        widths, narrow = self._fitted(least, whole, stacked=False), self._fitted(least, whole, stacked=True)
+        widths, stacked = self._fitted(least, whole, stacked=False), False
         room = self.viewport().width()
-        crowded = sum(widths.values()) > room or any(widths[at] < whole[at] for at in widths)
-        stacked = crowded and room >= sum(narrow.values())
+        if sum(widths.values()) > room or any(widths[at] < whole[at] for at in widths):
+            narrow = self._fitted(least, whole, stacked=True)
+            stacked = room >= sum(narrow.values())
+            widths = narrow if stacked else widths
         self.stack_headings(stacked=stacked)
-        widths = narrow if stacked else widths
         if widths and not self.horizontalHeader().stretchLastSection():
             widths[max(widths)] += max(room - sum(widths.values()), 0)
         for column, width in widths.items():

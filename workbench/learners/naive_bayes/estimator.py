@@ -269,9 +269,10 @@ class NaiveBayesModel(Choosing[Setting], Classifier[Setting]):
         noisy = np.array(answers[sizes.label], dtype=np.float64)
         self._classes = ClassSizes(*class_sizes(noisy, setting.rows, sizes.variance))
         self.class_sizes_ = self._classes.sizes
-        self.densities_ = self._densities()
 
-    def _densities(self) -> dict[int, Density]:
+    @cached_property
+    def densities_(self) -> dict[int, Density]:
+        """Made when they are first used: a model that is only written has no need of them."""
         p, found = self.setting.parameters, dict[int, Density]()
         usual = min(1.0, p.typical_variance * (_RANGED if self.setting.ranges else 1.0))
         numbers: list[tuple[Query, NDArray[np.float64] | None, ClassSizes]] = []
