@@ -7,10 +7,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit
 
+from workbench.deep.plan import DpSgdPlan
 from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, plain, unbroken
 from workbench.gui.widgets.parameter_form import Form
+from workbench.learners import LEARNERS
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real
 
 
@@ -261,3 +263,16 @@ def test_a_cap_of_which_nothing_remains_reads_as_what_was_spent():
     cost = Decimal("2.999836")
     assert cap_beside(cost, Decimal("0.0")) == at_most(cost) == "3"
     assert cap_beside(cost, Decimal("0.5")) == cap_beside(cost, None) == at_least(cost) == "2.999"
+
+
+def test_delta_has_one_name_in_every_form(qtbot):
+    """The letter, which help explains where it is entered: no "chance of failure", no "delta"."""
+    forms = [entry.parameters for entry in LEARNERS if "delta" in entry.parameters.declared()]
+    assert len(forms) >= 3
+    for parameters in (*forms, DpSgdPlan):
+        made = Form("any", parameters)
+        qtbot.addWidget(made)
+        title, field = made._labels["delta"]
+        assert (title.text(), made.title_of("delta")) == ("δ", "δ")
+        assert "chance that the guarantee fails" in title.toolTip().lower()
+        assert field.accessibleName() == "δ"

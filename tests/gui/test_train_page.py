@@ -249,7 +249,7 @@ def test_a_delta_at_which_a_row_could_be_published_is_refused_beside_the_cost(tr
     retype(train, qtbot, "train_logistic_delta", "0.5")
     problem = train.findChild(QLabel, "train_problem")
     qtbot.waitUntil(problem.isVisible)
-    assert "Delta = 0.5 is not below 1/rows" in problem.text()
+    assert "δ = 0.5 is not below 1/rows" in problem.text()
     assert text_of(train, "fact_cost") == "–"
     assert not train.page.primary.isEnabled()
 
@@ -311,8 +311,8 @@ def test_a_delta_that_would_allow_publishing_a_row_is_refused(train, qtbot, pres
     retype(train, qtbot, "train_logistic_delta", "0.01")
     problem = train.findChild(QLabel, "train_problem")
     qtbot.waitUntil(problem.isVisible)
-    assert "Delta = 0.01 is not below 1/rows = 0.00667" in problem.text()
-    assert "give a delta such as 1e-05" in problem.text()
+    assert "δ = 0.01 is not below 1/rows = 0.00667" in problem.text()
+    assert "give a δ such as 1e-5" in problem.text()
     assert not train.page.primary.isEnabled()
     retype(train, qtbot, "train_logistic_delta", "1e-4")
     forecast(train, qtbot)

@@ -107,6 +107,10 @@ def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbo
     while session.plan != before:
         qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
     assert page.primary.objectName() == "curve_to_train"
+    page._best = lambda: None
+    page.refresh()
+    none = f"Best way to model species at your ε = {LOW}: none, as none is of use."
+    assert none in utility.findChild(QWidget, "note_utility").accessibleName()
 
 
 def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle):

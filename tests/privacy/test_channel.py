@@ -191,3 +191,10 @@ def test_the_usual_shapes_are_shares_and_mirror_each_other():
         assert (shapes >= 0).all()
     even = usual_shapes(np.arange(11.0))
     assert even.mean(axis=0) == pytest.approx(even.mean(axis=0)[::-1])
+
+
+def test_the_values_of_cells_cannot_be_changed():
+    """Equal columns share them: one that changed its own would change the others."""
+    for cells in (Cells.line(0, 1, 5), Cells(size=2, values=np.array([0.0, 1.0]))):
+        with pytest.raises(ValueError, match="read-only"):
+            cells.values[0] = 7

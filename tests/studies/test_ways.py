@@ -314,8 +314,12 @@ def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer():
     found = compare_ways(asked(0.05, "mean(age) ± 1"), 500, train=False)
     told = found.shortfalls(ROWS)
     assert told[0] == NOISE_IN_ROWS
-    assert any(one.startswith("The mean of age is known to ± ") and "not to ± 1." in one for one in told)
-    assert all(one.endswith(".") for one in told)
+    assert any(
+        one.startswith("The mean of age is known to ± ") and one.endswith("only; ± 1 is asked for.") for one in told
+    )
+    usual = compare_ways(asked(0.05, asks=("averages",)), 500, train=False).shortfalls(ROWS)
+    assert any(one.endswith(" is usual.") for one in usual), "nobody asked for that margin"
+    assert all(one.endswith(".") for one in (*told, *usual))
     few = plan(1.0, *COLUMNS[:2])
     whole = plan(1.0)
     near = [compare_ways(p, 500, coarse=True).way(ROWS).answers[0].half_length for p in (few, whole)]

@@ -50,8 +50,8 @@ def chance_of_failure() -> Any:
         above=0,
         below=1,
         symbol="δ",
-        title="chance of failure",
-        help="below 1/rows: noise is then discrete Gaussian where queries are many; without it, δ is 0",
+        help="chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian where queries are many; "
+        "without it, δ is 0",
         advanced=True,
     )
 

@@ -487,4 +487,7 @@ def _shortfall(question: Question, answer: Answer) -> str:
         where = f" but {answer.note}" if answer.note else ""
         return f"{asked} is not answered{where}."
     near = figure_text(question.asked, answer.half_length)
-    return f"{asked} is known to {near} only, not to {figure_text(question.asked, question.enough)}."
+    enough = figure_text(question.asked, question.enough)
+    if question.wished:
+        return f"{asked} is known to {near} only; {enough} is asked for."
+    return f"{asked} is known to {near} only; {enough} is usual."

@@ -138,7 +138,6 @@ def _real(size: int, lower: float, upper: float, missing: bool) -> _Line:
             f"{size} cells between {lower:g} and {upper:g} are too fine to be written with different numbers",
             hint="use fewer cells, or another unit",
         )
-    values.setflags(write=False)  # equal columns share them
     return Cells(size=size, values=values, missing=missing), labels, step
 
 
@@ -164,7 +163,6 @@ def _whole(wanted: int | None, lower: float, upper: float, missing: bool, *, dat
     else:
         labels = tuple(map(str, values))
     numbers = np.array(values, dtype=np.float64)
-    numbers.setflags(write=False)
     return Cells(size=len(values), values=numbers, missing=missing), labels, float(step)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from workbench.gui.style.language import capital, tr, tr_later, tr_sentence
-from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.params import remedies as way
 from workbench.params.remedies import Remedy
 
@@ -108,18 +108,21 @@ def ways_out(remedies: Iterable[Remedy]) -> str:
 
 
 def in_the_window(error: WorkbenchError) -> str:
-    """Return an error with the ways out that the window has; what is short is named by its letter."""
-    stated = error.worded(ways_out(error.remedies), tr_sentence)
-    if not isinstance(error, BudgetRefusedError):
-        return stated
-    lettered = re.sub(r"\b(epsilon|delta) = ", lambda found: f"{_letters(found[1])} = ", stated)
+    """Return an error with the ways out that the window has; ε and δ are named by their letters, as in every field."""
+    return _lettered(error.worded(ways_out(error.remedies), tr_sentence))
+
+
+def _lettered(stated: str) -> str:
+    """Return what the command line calls epsilon and delta by the letters, and exponents as fields show them."""
+    lettered = re.sub(r"\b(epsilon|delta) (?=(?:=|such as) )", lambda found: f"{_letters(found[1])} ", stated)
     return re.sub(r"(?<=\d)e-0(?=\d)", "e-", lettered)
 
 
 def without_place(error: WorkbenchError) -> str:
     """Return the same where the place is plain from where it is said."""
     what, ways = tr_sentence(error.what), ways_out(error.remedies)
-    return f"{what} {capital(ways)}" if ways and what.endswith("?") else "; ".join(filter(None, (what, ways)))
+    stated = f"{what} {capital(ways)}" if ways and what.endswith("?") else "; ".join(filter(None, (what, ways)))
+    return _lettered(stated)
 
 
 def titled(text: str) -> str:
@@ -136,7 +139,7 @@ def titled(text: str) -> str:
 def sentence(error: WorkbenchError) -> str:
     """Return an error as the window says it: a capital first, a full stop last."""
     text = titled(in_the_window(error))
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")
+    return capital(text) + ("" if text.endswith((".", "…", "!")) else ".")
 
 
 def suspicion_text(suspicion: Suspicion) -> str:

@@ -402,6 +402,11 @@ class Session(QObject):
         return self.plan.questions
 
     @property
+    def exceeds_offer(self) -> bool:
+        """Whether the plan's ε is more than is offered to those who get the release, so that none is highlighted."""
+        return self.questions.offered(self.plan.epsilon) != self.plan.epsilon
+
+    @property
     def way(self) -> str:
         """The way to release: the one that is chosen, else the one that is advised, or that suits the questions."""
         return self.chosen_way or self._advised or self.questions.way

@@ -156,8 +156,8 @@ def tr_sentence(text: str) -> str:
 
 
 def capital(text: str) -> str:
-    """Return a text with a capital first."""
-    return f"{text[:1].upper()}{text[1:]}"
+    """Return a text with a capital first; ε and δ are signs, which have none."""
+    return text if text.startswith(("ε", "δ")) else f"{text[:1].upper()}{text[1:]}"
 
 
 def as_sentence(clause: str) -> str:

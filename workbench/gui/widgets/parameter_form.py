@@ -204,14 +204,18 @@ class Form(QWidget):
     def _say(self, key: str) -> None:
         (title, field), words, help_text = self._labels[key], self.title_of(key), self._help_of(key)
         symbol = self._specs[key].symbol
-        title.setText(f"{words}, {symbol}" if symbol and not words.endswith(f", {symbol}") else words)
+        named_by = not symbol or words == symbol or words.endswith(f", {symbol}")
+        title.setText(words if named_by else f"{words}, {symbol}")
         title.setToolTip(help_text)
         for part in (field, *([self._units[key]] if key in self._scales else [])):
             named(part, part.objectName(), words, help_text)
             part.setAccessibleDescription(help_text)
 
     def title_of(self, key: str) -> str:
-        return tr_sentence(self._given_titles.get(key) or self._specs[key].title or key.replace("_", " "))
+        spec = self._specs[key]
+        # δ has one name in the window; what it means is in the help of the field.
+        own = spec.symbol if spec.symbol == "δ" else spec.title
+        return tr_sentence(self._given_titles.get(key) or own or key.replace("_", " "))
 
     def _help_of(self, key: str) -> str:
         return capital(tr_sentence(self._lists.get(key) or self._specs[key].help))

@@ -22,7 +22,8 @@ class Cells:
     """The inputs and outputs of a mechanism for one attribute.
 
     Attributes:
-        values: float64 (s,), the number that each cell represents, increasing; ``None`` for names.
+        values: float64 (s,), the number that each cell represents, increasing, read-only from here on; ``None`` for
+            names.
         size: number s of cells that hold a value.
         missing: whether one more cell, the last, represents a missing value.
     """
@@ -39,8 +40,10 @@ class Cells:
         """
         if not self.total >= 2:
             raise ParameterError("a mechanism needs at least 2 cells", hint="declare a wider domain")
-        if self.values is not None and self.values.shape != (self.size,):
-            raise ParameterError("the cells and their values differ in number")
+        if self.values is not None:
+            if self.values.shape != (self.size,):
+                raise ParameterError("the cells and their values differ in number")
+            self.values.setflags(write=False)  # equal columns share them
 
     @property
     def total(self) -> int:

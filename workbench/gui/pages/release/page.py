@@ -305,7 +305,7 @@ class SettingsPage(ReleasePage):
             if released or short:
                 first = self._onward
                 self._name_onward(done=released)
-            elif poor or session.questions.offered(session.plan.epsilon) != session.plan.epsilon:
+            elif poor or session.exceeds_offer:
                 first = self._better
         if session.images is not None:
             first = self._train

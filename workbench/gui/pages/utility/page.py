@@ -348,7 +348,7 @@ class UtilityPage(RunPage):
             return ""
         said = {"target": self.session.target, "epsilon": epsilon}
         if best is None:
-            return tr("For a model of {target}, none of them is of use at your ε = {epsilon}.", **said)
+            return tr("Best way to model {target} at your ε = {epsilon}: none, as none is of use.", **said)
         line = whole.series[best].name
         return tr("Best way to model {target} at your ε = {epsilon}: {line}.", line=line, **said)
 

@@ -293,8 +293,13 @@ class WaysPage(PageFrame):
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
             reword(self._better, tr("{title} instead", title=tr_sentence(better.title)))
-        dear = session.questions.offered(session.plan.epsilon) != session.plan.epsilon
-        lead = self._better if better is not None and better.useful > 0 else None if poor or dear else self._release
+        lead = (
+            self._better
+            if better is not None and better.useful > 0
+            else None
+            if poor or session.exceeds_offer
+            else self._release
+        )
         lead = self._released if done else lead  # the highlighted button never pays twice
         self.primary = lead
         for part in (self._release, self._better, self._released):
