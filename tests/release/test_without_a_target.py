@@ -25,6 +25,7 @@ from workbench.release.verify import verify_release
 from workbench.render.document import FactList, Grid
 from workbench.sanitize.learnable import learnable
 from workbench.sanitize.plan import Plan
+from workbench.signals import NEVER
 from workbench.work.noise import Exact, Study
 
 ALONE = [entry for entry in learners.LEARNERS if not entry.predicts]
@@ -86,7 +87,7 @@ def test_a_row_without_any_value_adds_nothing_to_what_is_asked(chosen: learners.
 
     def answers(rows: list[int]) -> object:
         made = chosen.private(ATTRIBUTES, NO_TARGET, chosen.parameters(), Exact())
-        return made.learned(Exact().ask(None), 4, X[rows], np.zeros(len(rows))).to_plain()["answers"]
+        return made.learned(Exact().ask(None), 4, X[rows], np.zeros(len(rows)), NEVER).to_plain()["answers"]
 
     assert answers([0, 1, 2, 3]) == answers([0, 1, 3])
     assert answers([0, 1, 2, 3]) != answers([0, 1, 2]), "a row with one value is no empty one"

@@ -13,7 +13,7 @@ import executor_tasks as tasks
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.processes.executor import cores, run_tasks
 from workbench.processes.worker import ONE_THREAD, WorkerFaultError
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, check_here
 
 
 def workers_alive() -> list[psutil.Process]:
@@ -35,6 +35,19 @@ def test_every_task_is_done_once(jobs):
     table = np.arange(10.0) * 10
     done = dict(run_tasks(tasks.add, table, range(10), jobs=jobs, cancel=CancelToken()))
     assert done == {i: 11.0 * i for i in range(10)}
+
+
+def test_a_task_that_is_done_here_can_be_stopped_within_it():
+    cancel = CancelToken()
+
+    def work(_shared, _task):
+        cancel.cancel()
+        check_here()
+        pytest.fail("the task goes on")
+
+    with pytest.raises(CancelledError):
+        list(run_tasks(work, None, [1], jobs=1, cancel=cancel))
+    check_here()
 
 
 def test_results_come_as_they_are_ready(tmp_path):

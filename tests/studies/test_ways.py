@@ -13,11 +13,11 @@ from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.questions import Asked
-from workbench.signals.cancel import CancelToken, interruptible
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
-from workbench.studies import ways_synthetic
+from workbench.studies import ways_draw, ways_synthetic
 from workbench.studies.regimes import setting_of, synthetic_cells
 from workbench.studies.solve import least_epsilon
 from workbench.studies.ways import NOISE_IN_ROWS, compare_ways, figure_text, synthetic_setting
@@ -371,8 +371,18 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_withi
 
     monkeypatch.setattr(positions, "latent_correlation", reach)
     monkeypatch.setattr(Coarser, "drawn", lambda *_: pytest.fail("goes on although it was cancelled"))
-    with interruptible(late), pytest.raises(CancelledError):
-        draw_ways(made, table, 3)
+    with pytest.raises(CancelledError):
+        draw_ways(made, table, 3, cancel=late)
+    late = After()
+
+    def count(queries, rows, cancel):
+        late.reached = True
+        cancel.check()
+
+    monkeypatch.undo()
+    monkeypatch.setattr(ways_draw, "counted", count)
+    with pytest.raises(CancelledError):
+        draw_ways(made, table, 3, cancel=late)
 
 
 def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch):

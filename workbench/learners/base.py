@@ -9,7 +9,7 @@ never says an ε: what is asked is drawn at the share that was declared, and so 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -34,6 +34,7 @@ from workbench.learners.tasks import CLASSIFICATION, EMPTY, REGRESSION, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
 from workbench.privacy.central.share import Budget, QueryEvent
+from workbench.signals.cancel import CancelToken, check_here, interruptible
 from workbench.work.ask import Ask
 from workbench.work.noise import Exact, Noise
 
@@ -47,7 +48,16 @@ Total = Callable[..., NDArray[np.int64]]
 """``total(part, …)``: the sums over all rows of the whole numbers ``part(setting, rows, …)``, where the rows are what
 :meth:`SummingEstimator._coded` makes of some of them. ``part`` is a function of a module: workers may call it."""
 
+_ROWS_AT_ONCE = 1 << 13
+
 Facts = TypeVar("Facts", bound=FitSetting[Any])
+
+
+def blocks_of(rows: int) -> Iterator[slice]:
+    """Yield blocks of rows in memory, one of none where there are none; before each look whether to stop."""
+    for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
+        check_here()
+        yield slice(start, start + _ROWS_AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -503,15 +513,20 @@ class PrivateEstimator(Fitted, Generic[Released]):
         self.model_ = model
         return self
 
-    def learned(self, ask: Ask, rows: int, X: ArrayLike, y: ArrayLike) -> Released:
+    def learned(self, ask: Ask, rows: int, X: ArrayLike, y: ArrayLike, cancel: CancelToken) -> Released:
         """Return the model of a fit on so many rows, empty ones of which may be left out, whose questions are open.
 
         Whoever opened them has charged for them, among others, and finishes them.
+
+        Raises:
+            CancelledError: ``cancel`` was set.
         """
-        return self._learned(ask, self._setting(rows), X, y)
+        with interruptible(cancel):
+            return self._learned(ask, self._setting(rows), X, y)
 
     def _learned(self, ask: Ask, setting: Any, X: ArrayLike, y: ArrayLike) -> Released:
         columns, goal, filled = checked_rows(X, y, setting.attributes, setting.target)
+        check_here()
         if not self.empty_rows:
             goal, columns = goal[filled], columns[filled]
         here = filled if self.empty_rows else slice(None)
@@ -582,8 +597,16 @@ class SummingEstimator(PrivateEstimator[Released]):
         return self.model_type(setting, self.noise.name, answers)  # type: ignore[return-value]
 
     def _learn(self, ask: Ask, setting: Any, X: NDArray[np.float64], y: NDArray[Any]) -> Released:
-        rows = self._coded(setting, X, y)
-        return self._of_sums(ask, setting, lambda part, *more: np.array(part(setting, rows, *more), np.int64))
+        blocks = [self._coded(setting, X[here], y[here]) for here in blocks_of(len(y))]
+
+        def total(part: Callable[..., Any], *more: Any) -> NDArray[np.int64]:
+            found = np.zeros((), np.int64)
+            for rows in blocks:
+                check_here()
+                found = found + np.array(part(setting, rows, *more), np.int64)
+            return found
+
+        return self._of_sums(ask, setting, total)
 
     def range_counts(self, rows: int) -> OfPart | None:
         """Return what makes the counts from which ranges are chosen, of the columns of a part; ``None`` without ranges.

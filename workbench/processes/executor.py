@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from workbench.params import ParameterError, WorkbenchError
 from workbench.processes.worker import serve
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, interruptible
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -70,7 +70,8 @@ def run_tasks(
         shared: a value that all tasks read.
         tasks: the tasks.
         jobs: how many processes; no more are started than there are tasks.
-        cancel: polled between tasks, and many times a second while waiting; running workers are then stopped at once.
+        cancel: polled between tasks, here also within one, and many times a second while waiting; running workers are
+            then stopped at once.
         name: the name of a task in an error sentence.
         group: tasks of one group share something costly that a worker keeps; they go to one worker while others have
             groups of their own.
@@ -85,7 +86,9 @@ def run_tasks(
     if jobs == 1 or len(tasks) <= 1:
         for task in tasks:
             cancel.check()
-            yield task, work(shared, task)
+            with interruptible(cancel):
+                done = work(shared, task)
+            yield task, done
         return
     with workers(min(jobs, len(tasks)), serve) as started:
         yield from _distribute(started, work, shared, Waiting(tasks, group), cancel, name)

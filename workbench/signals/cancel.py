@@ -86,8 +86,8 @@ _INTERRUPTED_BY: ContextVar[CancelToken | None] = ContextVar("interrupted_by", d
 def interruptible(cancel: CancelToken) -> Iterator[None]:
     """Let :func:`check_here` end the work of this block and thread once ``cancel`` is set.
 
-    Only for work that changes nothing, such as a forecast: it may end at any of its steps, deep inside a calculation.
-    A release asks its token itself, at the places where it may stop.
+    Only for work that changes nothing, such as a forecast or the training of a model in memory: it may end at any of
+    its steps, deep inside a calculation. A release asks its token itself, at the places where it may stop.
     """
     before = _INTERRUPTED_BY.set(cancel)
     try:

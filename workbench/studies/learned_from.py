@@ -14,7 +14,7 @@ from workbench.learners import learner
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.plan import Column, Plan
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, interruptible
 from workbench.studies.held_out import HeldOut, seed_of, stratified_split
 from workbench.studies.metrics import measured
 from workbench.studies.regimes import StudyData
@@ -121,7 +121,8 @@ def taught(
         cancel.check()
         made = model.ordinary(columns, target)
         spaced = _spaced(np.arange(len(rows.y)))
-        made.fit(rows.X[spaced], rows.y[spaced])
+        with interruptible(cancel):
+            made.fit(rows.X[spaced], rows.y[spaced])
         return made
 
     def asked(model: Any, rows: Lesson) -> float:

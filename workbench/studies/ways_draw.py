@@ -20,7 +20,7 @@ from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
-from workbench.signals.cancel import check_here
+from workbench.signals.cancel import check_here, interruptible
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
@@ -66,7 +66,13 @@ def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel
     Raises:
         InputError: the table does not fit the plan.
         ParameterError: a mechanism does not fit.
+        CancelledError: ``cancel`` was set.
     """
+    with interruptible(cancel):
+        return _drawn(plan, table, number, emit, cancel)
+
+
+def _drawn(plan: Plan, table: Table, number: int, emit: Emit, cancel: CancelToken) -> DrawnWays:
     questions = asked_of(plan)
     drawn = Realisation(table, plan, number, cancel)
     names = [c.name for c in plan.protected]
@@ -87,7 +93,7 @@ def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel
     made = _synthetic(own, drawn.table, number, cancel)
     if made:
         seen |= {(SYNTHETIC, q.key): _figure(own, q, made) for q in questions if q.asked != "rows"}
-    figures = _statistics(plan, drawn.table, number)
+    figures = _statistics(plan, drawn.table, number, cancel)
     seen |= {(STATISTICS, q.key): figures[q.key] for q in questions if q.key in figures}
     for question in questions:
         if question.asked == "model":
@@ -151,14 +157,14 @@ def _synthetic(plan: Plan, table: Table, number: int, cancel: CancelToken) -> di
     return {c.name: c.draw(rows.codes[:, place], entropy) for place, c in enumerate(setting.columns)}
 
 
-def _statistics(plan: Plan, table: Table, number: int) -> dict[Key, float]:
+def _statistics(plan: Plan, table: Table, number: int, cancel: CancelToken) -> dict[Key, float]:
     try:
         queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), table.rows)
     except ParameterError:
         return {}
     cost = cost_of(tuple(query.event for query in queries), 1)
     ask = Study(_generator("statistics", number)).ask(cost)
-    exact = counted(queries, table)
+    exact = counted(queries, table, cancel)
     answers = {query.label: query.noisy(ask, exact[query.label]) for query in queries}
     found: dict[Key, float] = {}
     stated = {"mean": ("mean",), "sum": ("sum",), "histogram": ("share", "count"), "quantile": ("median",)}

@@ -104,7 +104,7 @@ def _ask(questions: Questions) -> Tables:
     def trained(ask: Ask, rows: CodedRows) -> tuple[LogisticRegressionModel, float]:
         codes = rows.codes[rows.present]
         X, y = beside(setting, codes), codes[:, target].astype(np.int64)
-        model = learner.learned(ask, setting.rows, X, y)
+        model = learner.learned(ask, setting.rows, X, y, questions.cancel)
         (right,) = ask(RIGHT, [int((model.predict(X) == y).sum())], 1)  # the model is released: each row by itself
         return model, right / setting.rows
 

@@ -111,7 +111,8 @@ class Lined:
 
         def trained(ask: Ask, rows: CodedRows) -> LinearRegressionModel:
             codes = rows.codes[rows.present]
-            return self.learner.learned(ask, self.setting.rows, beside(self.setting, codes), self.goal(codes))
+            X, y = beside(self.setting, codes), self.goal(codes)
+            return self.learner.learned(ask, self.setting.rows, X, y, questions.cancel)
 
         made: LinearRegressionModel = questions.model(trained)
         return made

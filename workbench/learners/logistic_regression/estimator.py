@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Classifier, PrivateEstimator
+from workbench.learners.base import Answers, Classifier, PrivateEstimator, blocks_of
 from workbench.learners.encoding import grid_of
 from workbench.learners.logistic_regression.descent import MEANS, MOMENTS, Axes, Descent
 from workbench.learners.logistic_regression.search import (
@@ -393,10 +393,14 @@ class _Rows:
             if self._along is None:  # the axes are those of all rounds
                 self._along = axes.rows(self._encoded / self._size)
             return gradient_sum(self._along, self._classes, weights, size, limit, l2_norms, axes.seen)
-        centred = np.rint((self._encoded / self._size - asked) * size).astype(np.int64)
-        if label == MOMENTS:
-            return product_sums(within_limit(centred, product_l2_norms, limit, squared=True))
-        return [int(v) for v in within_limit(centred, l2_norms, limit).sum(axis=0)]
+        total = np.zeros(self._setting.lengths()[label], dtype=np.int64)
+        for here in blocks_of(len(self._classes)):
+            centred = np.rint((self._encoded[here] / self._size - asked) * size).astype(np.int64)
+            if label == MOMENTS:
+                total += product_sums(within_limit(centred, product_l2_norms, limit, squared=True))
+            else:
+                total += within_limit(centred, l2_norms, limit).sum(axis=0)
+        return [int(v) for v in total]
 
 
 class LogisticRegressionModel(Classifier[Setting]):

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from workbench.learners.denoise import class_means, class_sizes
 from workbench.privacy.central.sums import heights, l1_norms, within_limit
+from workbench.signals.cancel import check_here
 
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -65,6 +66,7 @@ def gradient_sum(
     total = np.zeros(weights.size, dtype=np.int64)
     block = max(1, _BLOCK // weights.size)
     for first in range(0, len(places), block):
+        check_here()
         here = slice(first, first + block)
         total += gradients(seen(places[here]), classes[here], weights, size, limit, norms).sum(axis=0)
     return [int(v) for v in total]

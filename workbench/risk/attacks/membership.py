@@ -33,7 +33,7 @@ from workbench.risk.membership import (
     guess,
     separated,
 )
-from workbench.signals.cancel import NEVER, CancelToken
+from workbench.signals.cancel import NEVER, CancelToken, interruptible
 from workbench.signals.events import Emit, ignore
 from workbench.work.noise import Study
 
@@ -158,7 +158,8 @@ def retrain(model: OpenedModel, people: People, cancel: CancelToken) -> Retrain 
     def learner(rows: NDArray[np.int64], generator: np.random.Generator) -> Likelihood:
         again = chosen.private(model.attributes, target, parameters, Study(generator))
         again.version = model.model.setting.version
-        return fits(again.fit(people.X[rows], people.y[rows]))
+        with interruptible(cancel):
+            return fits(again.fit(people.X[rows], people.y[rows]))
 
     return learner
 

@@ -28,7 +28,6 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError, WorkbenchError
 from workbench.render.fonts import scaled
 from workbench.sanitize.wishes import Wish
-from workbench.signals.cancel import interruptible
 
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
@@ -232,8 +231,7 @@ def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
         from workbench.studies.ways_draw import draw_ways
 
         note_study(opened.table, "ways", emit=emit)
-        with interruptible(cancel):
-            return draw_ways(plan, opened.table, number, emit, cancel)
+        return draw_ways(plan, opened.table, number, emit, cancel)
 
     return follow_note(session, jobs, jobs.start(Job(tr("Drawing by each way, beside the truth"), work), key=DRAW))
 
