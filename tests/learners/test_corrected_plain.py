@@ -215,6 +215,7 @@ WIDE_PRICE = Attribute(name="Price", kind="real", lower=0.0, upper=100.0, cells=
 ALL = (SIZE, AGE, SEX, COLOUR)
 
 
+@cache
 def table_of(attribute: Attribute, epsilon: float) -> PublicTable:
     cells = grid(attribute).cells
     return PublicTable(attribute, cells, mechanism("staircase" if attribute.numeric else "grr").build(cells, epsilon))
