@@ -37,7 +37,7 @@ def brute_force_ratio(weights: np.ndarray) -> Fraction:
     """The largest ratio of two entries of a column, by looking at every pair of Python integers."""
     worst = Fraction(1)
     for column in weights.T:
-        integers = [int(w) for w in column]
+        integers = column.tolist()
         if max(integers) > 0:
             worst = max(worst, Fraction(max(integers), min(integers)))
     return worst
@@ -90,7 +90,7 @@ class MechanismConformance:
         for cells in self.spaces:
             weights = self.table(cells, epsilon).weights
             assert weights.shape == (cells.total, cells.total)
-            assert all(sum(int(w) for w in row) == TOTAL for row in weights)
+            assert all(sum(row) == TOTAL for row in weights.tolist())
             used = weights[:, weights.max(axis=0) > 0]
             assert used.min() >= 1
             assert used.shape == weights.shape or not self.every_answer
