@@ -25,6 +25,10 @@ _SHIFT = 0.1
 """Variance of a step that all cells of a line have in common, in squared reaches."""
 _PASSES = 3
 _LEAST_STEP = 0.01
+_NODES, _COMMON = (0.1, 0.01), 0.003
+"""Variances of a step that all cells of one node have in common, and of one that all nodes have."""
+_NODE_HEIGHTS, _OWN = (0.3, 0.1, 0.03, 0.01, 0.003), 0.3
+"""Variances of what a column does, and the part of them that each node has for itself."""
 
 
 @lru_cache(maxsize=32)
@@ -38,6 +42,21 @@ def lines(cells: int) -> Doubles:
     return np.stack([np.zeros((cells, cells)), *heights]) + _SHIFT
 
 
+@lru_cache(maxsize=32)
+def lines_of_nodes(nodes: int, cells: int) -> Doubles:
+    """Return the covariances of what a column does in each of some nodes, (lines, nodes·cells, nodes·cells).
+
+    Mostly the same in all nodes, and a smooth line; a column of two cells has no line. The flat one comes first.
+    """
+    x = (np.arange(cells) + 0.5) / cells * 2 - 1
+    far = np.abs(x[:, None] - x)
+    shapes = [np.outer(x, x) / (x * x).mean(), np.exp(-far / 0.5)] if cells > 2 else [np.eye(cells)]
+    own, among = np.eye(nodes), np.full((nodes, nodes), 1 - _OWN) + _OWN * np.eye(nodes)
+    flat = [np.kron(height * own + _COMMON, np.ones((cells, cells))) for height in _NODES]
+    bent = [height * np.kron(among, shape) for shape in shapes for height in _NODE_HEIGHTS]
+    return np.stack([*flat, *(one + more for one in flat for more in bent)])
+
+
 def of_line(sums: Doubles, known: Doubles, variances: Doubles) -> Doubles:
     """Return the step of each cell of a line (cells,), in reaches.
 
@@ -46,7 +65,11 @@ def of_line(sums: Doubles, known: Doubles, variances: Doubles) -> Doubles:
         known: how much each cell knows.
         variances: of the noise in each sum.
     """
-    covariances = lines(len(sums))
+    return _plausible(sums, known, variances, lines(len(sums)))
+
+
+def _plausible(sums: Doubles, known: Doubles, variances: Doubles, covariances: Doubles) -> Doubles:
+    """Return the mean of the steps of all covariances (k, cells, cells), each weighed by how well it explains the sums."""
     whole = known[:, None] * covariances * known + np.diag(variances)
     explained = np.linalg.solve(whole, np.broadcast_to(sums[:, None], (len(covariances), len(sums), 1)))[..., 0]
     fits = -0.5 * (explained @ sums) - 0.5 * np.linalg.slogdet(whole)[1]
@@ -86,3 +109,12 @@ def steps(sums: Doubles, known: Doubles, noise: Doubles, doubt: float, line: int
             if len(sums[part]):
                 found[part] = np.clip(smooth(sums[part], known[part], variances[part]), -1.0, 1.0)
     return found
+
+
+def steps_of_nodes(sums: Doubles, known: Doubles, noise: Doubles, doubt: float) -> Doubles:
+    """Return the same of the cells of one column in each of some nodes, (nodes, cells)."""
+    found, covariances = np.zeros(sums.size), lines_of_nodes(*sums.shape)
+    for _ in range(_PASSES):
+        variances = noise.ravel() + doubt * (found**2 + _LEAST_STEP)
+        found = np.clip(_plausible(sums.ravel(), known.ravel(), variances, covariances), -1.0, 1.0)
+    return found.reshape(sums.shape)

@@ -295,25 +295,26 @@ class NumberModel(ForestModel):
 AnyForest = TypeVar("AnyForest", bound=ForestModel)
 
 
-class _Rows:
+class Rows:
     """Rows on their way down the trees, by the answers that were released; those in memory go on from where they are.
 
     Attributes:
         cells: of the rows (n, D).
+        y: their checked targets (n,).
         nodes: where each row is in its level (n,).
         kinds: of the targets that the tree is fitted to (n,).
         weights: of the same (n, parts).
     """
 
     def __init__(self, setting: Setting, cells: Cells, y: NDArray[Any]) -> None:
-        self.cells, self._y = cells, y
+        self.cells, self.y = cells, y
         self._said: Doubles = np.zeros(len(cells))
         self._begin(setting, 0)
 
     def _begin(self, setting: Setting, tree: int) -> None:
         self._tree, self._level = tree, 0
         self.nodes = np.zeros(len(self.cells), dtype=np.int64)
-        self.kinds, self.weights = setting.targets(tree, self._y, self._said)
+        self.kinds, self.weights = setting.targets(tree, self.y, self._said)
 
     def go(self, setting: Setting, answers: Answers, tree: int, level: int) -> None:
         """Go to a level of a tree."""
@@ -331,7 +332,7 @@ class _Rows:
 
 
 def _splits_counted(
-    setting: Setting, rows: _Rows, answers: Answers, tree: int, level: int, columns: Sequence[int]
+    setting: Setting, rows: Rows, answers: Answers, tree: int, level: int, columns: Sequence[int]
 ) -> Cells:
     """Return what the losses of splitting each column at each node of a level are computed from."""
     rows.go(setting, answers, tree, level)
@@ -340,7 +341,7 @@ def _splits_counted(
     return np.concatenate(found)
 
 
-def _leaves_summed(setting: Setting, rows: _Rows, answers: Answers, tree: int) -> list[int]:
+def _leaves_summed(setting: Setting, rows: Rows, answers: Answers, tree: int) -> list[int]:
     """Return the sums of the weights in the leaves of a tree."""
     levels = len(setting.splits)
     rows.go(setting, answers, tree, levels)
@@ -351,8 +352,8 @@ class Forest(SummingEstimator[AnyForest]):
     """What all models of trees share."""
 
     @staticmethod
-    def _coded(setting: Setting, X: Doubles, y: NDArray[Any]) -> _Rows:
-        return _Rows(setting, setting.columns.cells(X), y)
+    def _coded(setting: Setting, X: Doubles, y: NDArray[Any]) -> Rows:
+        return Rows(setting, setting.columns.cells(X), y)
 
     def _asked(self, ask: Ask, setting: Setting, total: Total) -> Answers:
         goal, splits, answers = setting.goal, setting.splits, Answers()
