@@ -44,16 +44,18 @@ columns) had no part in that.
 TRIED = """
 ## What was tried and is not in the learner (20 splits unless stated)
 
-* **Since format 3 a tree of cuts and its corrections** from n·ε = 600 to 80,000 (the figures above are of format 2). Prototype, declared
-  ranges, splits 100 to 103 (or 101), before and after, means: 25 tables at n·ε = 1,070 .461 and .490 (the forest .480); 21 with insurance (8 of
-  KEEL's, 6 others of UCI, abalone, airfoil, white wine, Boston, progression, Friedman 1) at 3,200 .553 and .578, at
-  10,000 .575 and .617; six large ones at 30,000 .556 and .565, at 100,000 .592 and .569. Of the program, 14 splits, ε = 2, 3 and 10: Boston
-  .599, .636, .749 and .665, .665, .757; progression .299, .388, .401 and .318, .355, .350; but Friedman 1, a sum of columns but for one
-  product, .552, .555, .765 and .385, .381, .612 (additive regression .414, .437, .726). Not used below 600: Boston at ε = 1 .514 for .599.
-  Level (within .005 of the mean): smooth lines alone, how much each leaf has for itself, counts drawn to those of independent columns. Seven
-  tables at 1,070: a reach of .2, .5 and 1 .441, .417 and .388 for .436 (.3), four parts .427. Eight parts under the first cut in place of
-  a second cut: .482 to .496 for .488 (21 tables), but insurance .754 to .770 for .826. Distances counted up to .4 of the range for .3:
-  .505 for .502 at 1,070 and .583 for .589 at 3,200. Insurance without corrections .79, without cuts (additive regression) .71.
+* **Since format 3 a tree of cuts and its corrections** from n·ε = 600 to 80,000 (the figures above are of format 2).
+  Prototype, declared ranges, splits 100 to 103 (or 101), before and after, means: 25 tables at n·ε = 1,070 .461 and
+  .490 (the forest .480); 21 with insurance (8 of KEEL's, 6 others of UCI, abalone, airfoil, white wine, Boston,
+  progression, Friedman 1) at 3,200 .553 and .578, at 10,000 .575 and .617; six large ones at 30,000 .556 and .565, at
+  100,000 .592 and .569. Of the program, 14 splits, ε = 2, 3 and 10: Boston .599, .636, .749 and .665, .665, .757;
+  progression .299, .388, .401 and .318, .355, .350; but Friedman 1, a sum of columns but for one product, .552, .555,
+  .765 and .385, .381, .612 (additive regression .414, .437, .726). Not used below 600: Boston at ε = 1 .514 for .599.
+  Level (within .005 of the mean): smooth lines alone, how much each leaf has for itself, counts drawn to those of
+  independent columns. Seven tables at 1,070: a reach of .2, .5 and 1 .441, .417 and .388 for .436 (.3), four parts
+  .427. Eight parts under the first cut in place of a second cut: .482 to .496 for .488 (21 tables), but insurance
+  .754 to .770 for .826. Distances counted up to .4 of the range for .3: .505 for .502 at 1,070 and .583 for .589 at
+  3,200. Insurance without corrections .79, without cuts (additive regression) .71.
 * **Random or public splits**, one to four levels deep, 1 to 50 trees: R² of the best of 50 settings on Boston was .07,
   .18, .32, .46, .60 at ε = .1 to 10 (8 splits), behind the forest at every ε from .3.
 * **Trees on disjoint rows**, each with the whole ε: the best of the random splits at ε of .1 and .3 (.06 and .11 on

@@ -222,7 +222,7 @@ class TestForestRegression(LearnerConformance):
 class TestBoostedTrees(LearnerConformance):
     chosen = BOOSTED_TREES
     attributes, target = (X, STEPS, COLOUR), NUMBER
-    # By n·ε: one tree of four parts, one and two of eight; one of two cuts and one of three, corrected; three trees of two levels.
+    # By n·ε: one tree of four parts, one and two of eight; of two and three cuts, corrected; three trees of two levels.
     ways = (
         *(Way({"epsilon": known}, spends=0, seeds=(1,), known=True) for known in (5.0, 100.0, 400.0, 900.0, 3e3)),
         Way({"epsilon": 100.0, "trees": 3, "depth": 2}, spends=0, seeds=(1,), known=True),

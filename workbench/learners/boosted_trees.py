@@ -6,8 +6,8 @@ low and high errors in its leaves, with the L1 sensitivity of one row. The error
 what the earlier trees released, so that an emptied row moves no other row's error; it is cut off at the tree's *reach*,
 a public number that falls from tree to tree, and the noise falls with it. All trees look at all rows and share ε.
 
-With the default size and n·ε from 600 to 80,000 it is one tree of a few cuts, which is then *corrected*, once or a few times.
-What is asked of each correction:
+With the default size and n·ε from 600 to 80,000 it is one tree of a few cuts, which is then *corrected*, once or a few
+times. What is asked of each correction:
 
 * its column, the same for all rows, by report-noisy-max: eight equal parts of it take the most of what is still wrong;
 * in each leaf and each part the weights of low and high errors, with the L1 sensitivity of one row. The steps are those
@@ -213,7 +213,8 @@ class BoostedSetting(Setting):
         size = self.columns.sizes[answers[column][0]]
         there = np.unique(np.arange(size) * _PARTS // size)  # a column of two cells has no more parts
         sums = np.array(answers[label], dtype=np.float64).reshape(self.leaves, _PARTS, 2)[:, there] / self.goal.weight
-        variance = 2 * self.noise_variance(label, self.goal.weight) / self.goal.weight**2  # of low + high, and high − low
+        # Of low + high, and of high − low.
+        variance = 2 * self.noise_variance(label, self.goal.weight) / self.goal.weight**2
         usual = self.rows / (self.leaves * len(there))
         kept = usual**2 / (usual**2 + variance)
         known = np.maximum(usual + kept * (sums.sum(axis=2) - usual), 0.0)
@@ -282,7 +283,7 @@ class BoostedTrees(Forest[BoostedModel]):
 
     model_type = BoostedModel
 
-    def _asked(self, ask: Ask, setting: BoostedSetting, total: Total) -> Answers:
+    def _asked(self, ask: Ask, setting: Any, total: Total) -> Answers:
         answers, made = super()._asked(ask, setting, total), list[Doubles]()
         goal, sizes = setting.goal, setting.columns.sizes
         ends = np.cumsum([size * goal.kinds for size in sizes])[:-1]

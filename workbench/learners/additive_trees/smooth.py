@@ -69,7 +69,7 @@ def of_line(sums: Doubles, known: Doubles, variances: Doubles) -> Doubles:
 
 
 def _plausible(sums: Doubles, known: Doubles, variances: Doubles, covariances: Doubles) -> Doubles:
-    """Return the mean of the steps of all covariances (k, cells, cells), each weighed by how well it explains the sums."""
+    """Return the mean of the steps of all covariances (k, cells, cells), each weighed by its fit to the sums."""
     whole = known[:, None] * covariances * known + np.diag(variances)
     explained = np.linalg.solve(whole, np.broadcast_to(sums[:, None], (len(covariances), len(sums), 1)))[..., 0]
     fits = -0.5 * (explained @ sums) - 0.5 * np.linalg.slogdet(whole)[1]
