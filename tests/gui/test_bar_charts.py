@@ -126,8 +126,8 @@ def test_target_and_cap_are_two_lines_and_the_cap_is_above(qapp):
     assert whole
     assert dashed
     assert max(whole) < min(dashed)
-    assert chart.limits == (("target ε", 1.0, 1.0, True), ("cap leaves ε", 1.7, 2.0, True))
-    assert chart.accessibleName().endswith("at step 10, target ε 1, cap leaves ε 1.7")
+    assert chart.limits == (("target ε", 1.0, True), ("cap allows ε", 2.0, True))
+    assert chart.accessibleName().endswith("at step 10, target ε 1, cap allows ε 2")
 
 
 def test_the_line_of_the_cap_follows_a_cap_that_is_changed(window):
@@ -137,8 +137,8 @@ def test_the_line_of_the_cap_follows_a_cap_that_is_changed(window):
     chart.begin(10, 1.0, 2.0)
     chart.add(0, 0.0)
     session.set_account(AccountView("d", cap=Decimal(5), reserved=Decimal(1)))
-    assert chart.limits[1] == ("cap leaves ε", 5.0, 5.0, False)
-    assert chart.accessibleName().endswith("cap leaves ε 5")
+    assert chart.limits[1] == ("cap allows ε", 5.0, False)
+    assert chart.accessibleName().endswith("cap allows ε 5")
 
 
 def test_a_target_that_takes_all_that_is_left_is_one_line_that_says_so(qapp):
@@ -151,7 +151,7 @@ def test_a_target_that_takes_all_that_is_left_is_one_line_that_says_so(qapp):
 def test_a_cap_far_above_is_named_and_does_not_flatten_the_line(qapp):
     chart, whole, dashed = drawn(1.0, 40.0)
     assert not whole
-    assert chart.limits[1] == ("cap leaves ε", 39.7, 40.0, False)
+    assert chart.limits[1] == ("cap allows ε", 40.0, False)
     assert dashed[0] == pytest.approx(drawn(1.0, None)[2][0], abs=2)
 
 

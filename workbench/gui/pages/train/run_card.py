@@ -97,17 +97,16 @@ class StepChart(RunChart):
         self.update()
 
     @property
-    def limits(self) -> tuple[tuple[str, float, float, bool], ...]:
-        """What bounds the values: words and their figure, where the line is, and whether it is near enough to draw."""
+    def limits(self) -> tuple[tuple[str, float, bool], ...]:
+        """What bounds the values: words, the value, and whether it is so near that a line is drawn."""
         target, cap = self._target, self._cap
         if target is None:
             return ()
         if cap is None:
-            return ((tr("target ε"), target, target, True),)
+            return ((tr("target ε"), target, True),)
         if cap <= target * (1 + 1e-9):
-            return ((tr("target = cap ε"), target, target, True),)
-        left = cap - (self._points[-1][1] if self._points else 0.0)
-        return (tr("target ε"), target, target, True), (tr("cap leaves ε"), left, cap, cap <= FAR * target)
+            return ((tr("target = cap ε"), target, True),)
+        return (tr("target ε"), target, True), (tr("cap allows ε"), cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
         if self._rising and self._points and value < self._points[-1][1]:
@@ -120,7 +119,7 @@ class StepChart(RunChart):
     def _name(self) -> None:
         """Say the newest value and its bounds to a screen reader, and draw them."""
         step, value = self._points[-1]
-        bounds = "".join(f", {words} {plain(figure)}" for words, figure, _, _ in self.limits)
+        bounds = "".join(f", {words} {plain(limit)}" for words, limit, _ in self.limits)
         self.setAccessibleName(
             tr("{title}: {value} at step {step}", title=again(self._title), value=self._written(value), step=step)
             + bounds
@@ -149,7 +148,7 @@ class StepChart(RunChart):
         return at_most(value) if self._rising else plain(value)
 
     def drawing(self) -> Drawing:
-        drawn = [value for _, _, value, near in self.limits if near]
+        drawn = [value for _, value, near in self.limits if near]
         top = rounded_up(max([self._top / 1.08, *drawn, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
         marks = [_limits(self.limits)]
@@ -171,21 +170,21 @@ class StepChart(RunChart):
         )
 
 
-def _limits(limits: tuple[tuple[str, float, float, bool], ...]) -> mark.Mark:
+def _limits(limits: tuple[tuple[str, float, bool], ...]) -> mark.Mark:
     """Return what bounds the values: the target dashed, named at the left, the cap whole, named at the right."""
 
     def paint(on: mark.Canvas) -> None:
         box = on.box
-        for at, (words, figure, limit, near) in enumerate(limits):
+        for at, (words, limit, near) in enumerate(limits):
             y = on.up(limit) if near else box.top()
             if near:
                 on.smooth("danger", 1.5, "solid" if at else "dashed")
                 on.line(QPointF(box.left(), y), QPointF(box.right(), y))
-            stated = f"{words} {at_least(figure) if at else at_most(figure)}" + ("" if near else " ↑")
+            stated = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
             # Where it is longer than the box it takes the margin of the axis, too.
             begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, box.right() + 8)
             # Above its line, which the values never cross; below it only where the line of the cap is in the way.
-            below = at == 0 and any(y - scaled(NAME_HEIGHT) < on.up(v) < y for _, _, v, drawn in limits[1:] if drawn)
+            below = at == 0 and any(y - scaled(NAME_HEIGHT) < on.up(v) < y for _, v, drawn in limits[1:] if drawn)
             place = QRectF(begin, y + (2 if below else -scaled(15)), end - begin, scaled(14))
             on.write(place, stated, "danger", "right" if at else "left")
 
