@@ -559,7 +559,7 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     assert [s.style for s in page.figure.series] == ["sanitized", "corrected", "private"]
     assert "(sanitised, corrected)" in utility.findChild(QLabel, "curve_words").text()
     # A point of its line belongs to a sanitised table: its ε can go into the plan.
-    qtbot.wait(50)  # the words below the chart are of one more line
+    qtbot.wait(50)  # the first drawing is laid out
     click_point(page, qtbot, 1, 1)
     press(utility, "curve_point_take")
     assert utility.session.plan.epsilon == 100
@@ -567,3 +567,14 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     for other in ("regime_none", "regime_sanitized", "regime_private"):
         press(utility, other)
     assert page.setup.value().regimes == ("corrected:plan",)
+
+
+def test_the_chart_stays_where_it_is_while_the_words_below_it_grow(utility, qtbot, press, idle):
+    """A point that is aimed at does not move away when a further sentence comes."""
+    page = ran(utility, qtbot, press, idle)
+    words, heights = utility.findChild(QLabel, "curve_words"), []
+    for said in ("", "So far: one sentence.", words.text()):
+        words.setText(said)
+        qtbot.wait(50)
+        heights.append(page.plot.height())
+    assert heights == [heights[0]] * 3

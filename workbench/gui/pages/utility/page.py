@@ -47,8 +47,8 @@ MADE_UP_HELP = tr_later(
 )
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
 CURVE, TABLE = "plot", "table"
-STANDARD = 2
-"""Models of the standard comparison: the advised one and the next."""
+STANDARD, LINES_SAID = 2, 3
+"""Models of the standard comparison, the advised one and the next; lines of what a whole study says in words."""
 
 STANDARD_TIP = tr_later(
     "Two models that fit the target, in every way of training that they have, drawn together; "
@@ -281,8 +281,9 @@ class UtilityPage(RunPage):
         if absent and metric.name != self.setup.measure.currentData():
             absent = f"{absent} {tr('{title} is drawn instead.', title=tr_sentence(metric.title))}"
         stated = " ".join(filter(None, (absent, stated)))
-        self._says.setVisible(bool(stated))  # of the first points there may be nothing to say
         self._words.setText(stated)
+        # Room for all that a whole study says, from its first point on: no point moves away from under the pointer.
+        self._words.setMinimumHeight(LINES_SAID * self._words.fontMetrics().lineSpacing())
 
     def refresh(self) -> None:
         missing = what_is_missing(self.session)
