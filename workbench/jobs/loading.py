@@ -33,7 +33,10 @@ def load(*modules: str, cancel: CancelToken = NEVER) -> None:
         missing = [name for name in modules if name not in sys.modules]
         if not missing:
             return
-        gc.collect()  # what nobody needs any more would stay for ever
+        # What nobody needs any more would stay for ever. In a job it stays: a widget in a cycle that is deleted in
+        # another thread than the window's can end the program.
+        if threading.current_thread() is threading.main_thread():
+            gc.collect()
         was_on = gc.isenabled()
         gc.disable()
         try:
