@@ -139,9 +139,11 @@ def test_figures_come_from_file_and_certificate_alone(estimated):
 
 def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
     table = estimated.findChild(QTableView, "estimate_columns")
+    assert "estimated apart from it" in text_of(estimated, "estimate_apart"), "shape and quartiles can differ"
     table.setFocus()
     qtbot.keyClick(table, Qt.Key.Key_Down)
     qtbot.keyClick(table, Qt.Key.Key_Down)
+    assert not estimated.findChild(QLabel, "estimate_apart").isVisible(), "shares of names have one estimate"
     chart = estimated.findChild(QWidget, "estimate_chart")
     assert chart.accessibleName() == "Estimated distribution of species beside the released one"
     words = chart.words_at(chart.width() / 6)

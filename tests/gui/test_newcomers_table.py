@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from hands import CTRL, LEFT, Hands
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QLabel, QScrollArea, QStyleOptionViewItem
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QStyleOptionViewItem
 
 from workbench.gui.pages.data.facts import read
 from workbench.gui.session.draft import DraftColumn, DraftPlan
@@ -50,11 +50,20 @@ def double_click(hands: Hands, name: str) -> None:
     """Click twice at the place of a button: the second press falls on whatever is there by then."""
     hands.qtbot.wait(100)  # the card of another attribute is placed first
     button = hands.see(name)
-    area = hands.window.findChild(QScrollArea, "body_data")
-    assert area is not None
-    area.ensureWidgetVisible(button)
     place = button.mapTo(hands.window, button.rect().center())
     hands.qtbot.mouseDClick(hands.window.windowHandle(), LEFT, pos=place)
+
+
+def test_no_button_of_a_card_needs_a_scroll(hands):
+    area = hands.window.findChild(QScrollArea, "body_data").viewport()
+    named = ("take_from_data", "find_privately", "detail_drop", "detail_target")
+    for column in ("Geburtsdatum", "PLZ", "Alter", "Raucher", "Diagnose"):
+        choose(hands, column)
+        hands.qtbot.wait(100)  # the card of another attribute is placed first
+        for name in (*named, *(["fact_values"] if hands.sees("fact_values") else [])):
+            button = hands.window.findChild(QPushButton, name)
+            assert button.isVisible()
+            assert button.mapTo(area, QPoint(0, button.height())).y() <= area.height(), f"{name} of {column}"
 
 
 def problem(hands: Hands) -> str:

@@ -85,12 +85,12 @@ CHOSEN = {
 
 HOW_MANY = tr_later("how many values")
 TITLES = {
+    "domain": tr_later("what it can be"),
     "missing": tr_later("if a value is missing"),
     "missing_codes": tr_later("codes for missing"),
     "date_order": tr_later("day or month first"),
     "other": tr_later("if a value is not listed"),
     "cells": HOW_MANY,
-    "domain": tr_later("what it can be"),
 }
 
 REPLACED = tr_later(
@@ -130,7 +130,7 @@ class ReadingFacts(QWidget):
         self.other.activated.connect(self._take_other)
         self.other_field.editingFinished.connect(self._take_other)
         self.cells.editingFinished.connect(self._take_cells)
-        fields: tuple[QWidget, ...] = self.missing, self.codes, self.order, self.other, self.cells, values
+        fields: tuple[QWidget, ...] = values, self.missing, self.codes, self.order, self.other, self.cells
         self._fields = dict(zip(TITLES, fields, strict=True))
         self._titles = {fact: label(tr(words), "muted") for fact, words in TITLES.items()}
         self._holders = {fact: panel(stack(self._titles[fact], self._fields[fact], spacing=2)) for fact in TITLES}
@@ -341,8 +341,9 @@ class AttributeDetail(DetailCard):
         self._label = label("", wrap=True, name="detail_label")
         self._label.setToolTip(tr("What the file says of the column and of its values; nobody has confirmed it"))
         stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
-        buttons = lines(self._take, self._find, self._drop, self._target, None)
-        left = stack(row((self._name, 1), self._kind), (stated, 1), self.reading, 4, buttons, spacing=4)
+        buttons = lines(self._take, self._find, self._drop, self._target, None, spacing=4)
+        # The buttons come first: in a low window the card is scrolled, and no button of it out of sight.
+        left = stack(row((self._name, 1), self._kind), buttons, (stated, 1), self.reading, spacing=4)
         self._bars.setMinimumWidth(LEAST_PICTURE)
         self.fill(left, panel(stack(row(None, badge()), (self._bars, 1), spacing=4)), picture_width=0)
         session.plan_changed.connect(self.refresh)

@@ -67,6 +67,12 @@ STRIP, STRIPS_LETTERS = 15, 11
 ORDER = (MEAN, *QUARTILES.values())
 
 
+APART = tr_later(
+    "Bars: the likely shape. Lines: the mean and quartiles with their intervals, estimated apart from it. Noise can "
+    "make the two differ; the lines are the surer ones."
+)
+
+
 class EstimateChart(Chart):
     """Filled bars: estimated shares; a stepped line with dots: the released ones; brackets and lines: intervals."""
 
@@ -204,12 +210,14 @@ class ColumnDetail(DetailCard):
         self.figures = LinesTable(session, "estimate_figures", tr("Estimates for the chosen column"), FIGURES)
         self.figures.least_lines = LEAST_LINES
         self.chart = EstimateChart(session)
-        self.fill(stack(self._name, self.figures, spacing=6), self.chart, picture_width=264)
+        self._apart = label(tr(APART), "muted", wrap=True, name="estimate_apart")
+        self.fill(stack(self._name, (self.figures, 1), self._apart, spacing=6), self.chart, picture_width=264)
 
     def show_column(self, column: ColumnView | None) -> None:
         self._name.set_whole(f"{column.name}: {tr_sentence(column.mechanism)}" if column else "")
         self.figures.lines.show_lines(lines_of(column.figures if column else ()))
         self.chart.show_column(column)
+        self._apart.setVisible(column is not None and column.ends is not None)
 
 
 class ColumnsView(QWidget):
