@@ -200,9 +200,9 @@ def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
     own.click("tab_data")
     try:
         own.window.theme.set_scale(150)
-        field, below = own.see("fact_missing"), own.see("detail_drop")
-        bottom = lambda: field.mapTo(own.window, field.rect().bottomLeft()).y()  # noqa: E731 - it is asked for again
-        qtbot.waitUntil(lambda: bottom() < below.mapTo(own.window, below.rect().topLeft()).y(), timeout=5000)
+        field, words = own.see("fact_missing"), own.see("card_words")
+        bottom = lambda: words.mapTo(own.window, words.rect().bottomLeft()).y()  # noqa: E731 - it is asked for again
+        qtbot.waitUntil(lambda: bottom() < field.mapTo(own.window, field.rect().topLeft()).y(), timeout=5000)
         assert field.parentWidget().rect().contains(field.geometry())
         assert own.see("card_words").height() >= 4 * own.window.fontMetrics().lineSpacing()
         page = own.see("body_data").verticalScrollBar()
