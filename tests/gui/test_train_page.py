@@ -235,6 +235,16 @@ def test_the_advised_model_is_listed_and_what_else_fits_is_folded(train, press, 
     assert train.findChild(QRadioButton, "train_model_naive-bayes") is None
 
 
+def test_the_first_showing_works_out_once_what_fits(window, finish, press, monkeypatch):
+    from workbench.gui.pages.train import forms
+
+    asked, offer_of = [], forms.offer_of
+    monkeypatch.setattr(forms, "offer_of", lambda session: asked.append(session) or offer_of(session))
+    finish(window, "sample_iris")
+    press(window, "tab_train")
+    assert len(asked) == 1
+
+
 def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):
     forecast(train, qtbot)
     retype(train, qtbot, "train_epsilon", "0.25")

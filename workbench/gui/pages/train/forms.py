@@ -244,7 +244,8 @@ NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_
 class ModelForms(Card):
     """The models that fit, one ε for whichever is chosen, and the form of the chosen one.
 
-    ε is the plan's until a person enters another; it is kept when another model is chosen.
+    ε is the plan's until a person enters another; it is kept when another model is chosen. Nothing is listed before
+    :meth:`begin` or :meth:`refresh`.
     """
 
     changed = Signal()
@@ -292,7 +293,6 @@ class ModelForms(Card):
         self.body.addWidget(self._below)
         self.set_roomy(roomy=False)
         self._show_epsilon(session.plan.epsilon)
-        self.refresh()
 
     def set_roomy(self, *, roomy: bool) -> None:
         least = scaled(WIDTH, WIDE)
@@ -333,7 +333,7 @@ class ModelForms(Card):
         self._take_advised(offer_of(self._session))
 
     def _take_advised(self, offered: Offer) -> None:
-        self.choose(offered.advised or self.model)
+        self._choose(offered.advised or self.model, offered)
         self._first = self.model if self._session.target is None else ""
 
     def refresh(self) -> None:
@@ -347,22 +347,25 @@ class ModelForms(Card):
             if offered.advised and (not self.fits or self.model not in offered.names or unasked):
                 self._take_advised(offered)
             else:
-                self._show()
+                self._show(offered)
 
     def retranslate(self) -> None:
-        self._show()
+        self._show(offer_of(self._session))
 
     def choose(self, model: str) -> None:
+        self._choose(model, offer_of(self._session))
+
+    def _choose(self, model: str, offered: Offer) -> None:
         self.model, self._first = model, ""
         if not self.is_network and not self.epsilon.text().strip():  # a network alone may have it follow from its noise
             self._show_epsilon(self._session.plan.epsilon)
-        self._show()
+        self._show(offered)
         self.steps.keep()
         self.chosen.emit()
         self.changed.emit()
 
-    def _show(self) -> None:
-        offered, draft = offer_of(self._session), self._session.plan
+    def _show(self, offered: Offer) -> None:
+        draft = self._session.plan
         self.fits = bool(offered.names)
         self.list.show_offer(offered, self.model)
         show_if(self.fits, self._of_model, self._below)

@@ -141,6 +141,8 @@ class TrainPage(RunPage):
                     self.forms.offer(*self.session.to_train.value)
                 if self.session.to_run.value is not None:
                     self.forms.offer_run(self.session.to_run.value)
+        else:
+            self.forms.refresh()
         self.going.setEnabled(opened is not None or images is not None)
         self.going.clear()
         self.before.folder.ending = ""
