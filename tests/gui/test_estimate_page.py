@@ -139,7 +139,7 @@ def test_figures_come_from_file_and_certificate_alone(estimated):
 
 def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
     table = estimated.findChild(QTableView, "estimate_columns")
-    assert "estimated apart from it" in text_of(estimated, "estimate_apart"), "shape and quartiles can differ"
+    assert "estimated separately" in text_of(estimated, "estimate_apart"), "shape and quartiles can differ"
     table.setFocus()
     qtbot.keyClick(table, Qt.Key.Key_Down)
     qtbot.keyClick(table, Qt.Key.Key_Down)

@@ -203,7 +203,7 @@ def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
         field, words = own.see("fact_missing"), own.see("card_words")
         bottom = lambda: words.mapTo(own.window, words.rect().bottomLeft()).y()  # noqa: E731 - it is asked for again
         qtbot.waitUntil(lambda: bottom() < field.mapTo(own.window, field.rect().topLeft()).y(), timeout=5000)
-        assert field.parentWidget().rect().contains(field.geometry())
+        qtbot.waitUntil(lambda: field.parentWidget().rect().contains(field.geometry()), timeout=5000)
         assert own.see("card_words").height() >= 4 * own.window.fontMetrics().lineSpacing()
         page = own.see("body_data").verticalScrollBar()
         qtbot.waitUntil(lambda: page.maximum() > 0, timeout=5000)
