@@ -68,6 +68,29 @@ def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press,
     assert ("mean", "income") in asked(ready)
 
 
+def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(
+    ready, hands, idle, release, target
+):
+    assert not hands.sees("statistics_wished")
+    wish = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 5000",)))
+    ready.session.edit("ask", wish)
+    idle(ready)
+    figures = ready.page._pane.request().figures
+    assert [one.by for one in figures if (one.statistic, one.column) == ("mean", "income")] == [None, ("sex",)]
+    assert text_of(ready, "statistics_wished_words").startswith("mean of income by sex ± ")
+    assert hands.cell(TABLE, "income", "Mean") not in text_of(ready, "statistics_wished_words")
+    hands.click("statistics_wished")
+    assert all(one.by is None for one in ready.page._pane.request().figures)
+    hands.click("statistics_wished")
+    idle(ready)
+    release("yes")
+    assert verify_any(target) == []
+    with target.open(encoding="utf-8") as file:
+        means = [row["group"] for row in csv.DictReader(file) if (row["statistic"], row["column"]) == ("mean", "income")]
+    assert len(means) == 3
+    assert "" in means
+
+
 def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, finish, idle, qtbot):
     def width() -> float:
         return float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))

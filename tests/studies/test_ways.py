@@ -20,7 +20,7 @@ from workbench.statistics.queries import queries_of
 from workbench.studies import ways_draw, ways_synthetic
 from workbench.studies.regimes import setting_of, synthetic_cells
 from workbench.studies.solve import least_epsilon
-from workbench.studies.ways import NOISE_IN_ROWS, compare_ways, figure_text, synthetic_setting
+from workbench.studies.ways import EQUAL_GROUPS, NOISE_IN_ROWS, compare_ways, figure_text, synthetic_setting
 from workbench.studies.ways_advice import (
     MODEL,
     NAMES,
@@ -340,6 +340,20 @@ def test_figures_that_answer_the_questions_are_what_statistics_release():
         ("quantiles", "pay"),
     }
     assert asked_request(plan(1.0)) == usual_request(plan(1.0))
+
+
+def test_statistics_answer_wishes_about_groups_and_stated_quantiles():
+    wishes = "mean(pay by city) ± 50", "quantile(age, 0.9) ± 3", "mean(pay by sick by city) ± 9", "count(age) ± 3"
+    made = asked(3.0, *wishes[:2], wishes[3], asks=("averages",))
+    told = {(one.statistic, one.column, one.by, one.at) for one in asked_request(made).figures}
+    assert {("mean", "pay", ("city",), None), ("quantiles", "age", None, (0.9,)), ("mean", "pay", None, None)} < told
+    assert not any(statistic == "count" for statistic, *_ in told), "the number of rows is public, and asks for nothing"
+    found = compare_ways(made, 5000, coarse=True, train=False)
+    grouped, quantile = found.way(STATISTICS).answers[:2]
+    assert (grouped.mark, grouped.note, quantile.mark) == (YES, EQUAL_GROUPS, YES)
+    alone = found.way(STATISTICS).answers[[q.words for q in found.questions].index("the mean of pay")]
+    assert grouped.half_length > 1.5 * alone.half_length
+    assert found.way(SYNTHETIC).answers[0].half_length is None
 
 
 def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_within_it(cells, monkeypatch):

@@ -47,7 +47,7 @@ from workbench.studies.ways_asked import (
     answered_by,
     asked_of,
     asked_request,
-    statistic_of,
+    figured_by,
     typical_questions,
 )
 from workbench.studies.ways_synthetic import Threes, Trial
@@ -126,6 +126,9 @@ PAIRS = "in some pairs"
 
 STRONGEST = "if strong"
 """Note where there is no target: the strongest pairs are measured, one fewer than there are columns."""
+
+EQUAL_GROUPS = "in groups of equal size"
+"""Note where a figure of groups is forecast: it is less exact in a smaller one."""
 
 _NO_DELTA = Decimal(0)
 
@@ -286,6 +289,7 @@ def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
         else:
             half = figures(question)
             note = _pairs_note(half, inputs) if (name, question.asked) == (SYNTHETIC, "correlation") else ""
+            note = EQUAL_GROUPS if question.by and half is not None else note
             mark = NOT_ANSWERED if half is None else YES if half <= question.enough else NO
             yield Answer(half, mark, note)
 
@@ -374,12 +378,11 @@ def _correlation_half_length(columns: Sequence[ColumnForecast], rows: int) -> fl
 def _statistics_figures(inputs: _Inputs) -> _Figures:
     plan, rows = inputs.plan, inputs.rows
     queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
-    widths = {(f.statistic, f.column): f.half_width for f in forecast_of_figures(queries)}
+    widths = {(f.statistic, f.column, f.by): f.half_width for f in forecast_of_figures(queries)}
 
     def half(question: Question) -> float | None:
-        if question.by or question.asked == "quantile":
-            return None
-        found = widths.get((statistic_of(question) or "", question.columns[0]))
+        figured = figured_by(question)
+        found = None if figured is None else widths.get(figured)
         return None if found is None else found / (max(rows, 1) if question.asked == "share" else 1)
 
     return half

@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Literal, cast
 
+from workbench.params import ParameterError
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.questions import AVERAGES, FIGURES, PAIRS, Questions, questions_of
 from workbench.sanitize.questions import MODEL as A_MODEL
@@ -19,10 +20,10 @@ from workbench.statistics.asked import (
     HISTOGRAM,
     MEAN,
     QUANTILES,
+    QUARTERS,
     SUM,
     Request,
     Statistic,
-    read_off,
     usual_request,
 )
 
@@ -118,12 +119,35 @@ def asked_request(plan: Plan) -> Request:
     """Return the figures that answer what will be asked; the usual ones where the plan does not say what that is."""
     if plan.questions is None:
         return usual_request(plan)
-    figures: dict[tuple[str, str], Statistic] = {}
+    figures: dict[Figured, set[float]] = {}
     for question in asked_of(plan):
-        statistic = statistic_of(question)
-        if statistic is not None and not question.by and not read_off(plan.column(question.columns[0])):
-            figures[statistic, question.columns[0]] = Statistic(statistic=statistic, column=question.columns[0])
-    return Request(figures=tuple(figures.values())) if figures else usual_request(plan)
+        figured = figured_by(question)
+        if figured is not None:
+            levels = figures.setdefault(figured, set())
+            levels |= {float(question.value or 0.5)} if figured[0] == QUANTILES else set()
+    found = tuple(filter(None, (_asked_figure(plan, figured, levels) for figured, levels in figures.items())))
+    return Request(figures=found) if found else usual_request(plan)
+
+
+def _asked_figure(plan: Plan, figured: Figured, levels: set[float]) -> Statistic | None:
+    """Return one figure; ``None`` where statistics cannot give it, so that others are given without it."""
+    statistic, column, by = figured
+    at = None if levels <= set(QUARTERS) else tuple(sorted(levels))
+    try:
+        one = Statistic(statistic=statistic, column=column, by=by or None, at=at)
+        return Request(figures=(one,)).checked(plan).figures[0]
+    except ParameterError:
+        return None
+
+
+Figured = tuple[str, str, tuple[str, ...]]
+"""Statistic, column and the columns that make groups."""
+
+
+def figured_by(question: Question) -> Figured | None:
+    """Return what answers a question among statistics; ``None`` where nothing does."""
+    statistic = statistic_of(question)
+    return None if statistic is None else (statistic, question.columns[0], question.by)
 
 
 _STATISTICS = {"mean": MEAN, "sum": SUM, "share": HISTOGRAM, "median": QUANTILES, "quantile": QUANTILES}

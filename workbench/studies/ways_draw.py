@@ -169,7 +169,7 @@ def _statistics(plan: Plan, table: Table, number: int, cancel: CancelToken) -> d
     found: dict[Key, float] = {}
     stated = {"mean": ("mean",), "sum": ("sum",), "histogram": ("share", "count"), "quantile": ("median",)}
     for one in figures(queries, answers):
-        if one.statistic not in stated or isinstance(one.estimate, str):
+        if one.statistic not in stated or one.group or isinstance(one.estimate, str):
             continue
         if one.statistic == "quantile" and not one.value.startswith("0.5"):
             continue

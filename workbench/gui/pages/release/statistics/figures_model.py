@@ -17,7 +17,7 @@ from workbench.gui.pages.release_tasks import Chosen, asked_plan, certified
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets.formatting import half_width, plain
+from workbench.gui.widgets.formatting import half_width, plain, together
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -77,9 +77,9 @@ class Expected:
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known before a row is read: of each (statistic, column), the queries, and groups of stated sizes."""
+    """What is known before a row is read: of each (statistic, column, groups), the queries, groups of stated sizes."""
 
-    expected: Mapping[tuple[str, str], Expected]
+    expected: Mapping[tuple[str, str, tuple[str, ...]], Expected]
     queries: int
     sizes: str = ""
 
@@ -115,9 +115,20 @@ def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Check
         cancel.check()
         for ask, stated in zip(query.asks, forecast([query]), strict=True):
             columns, unit = [plan.column(name) for name in ask.columns], "ρ" if chosen.delta else "ε"
-            expected[stated.statistic, stated.column] = _expected(stated, columns, rows, unit)
+            expected[stated.statistic, stated.column, stated.by] = _expected(stated, columns, rows, unit)
             found.append(stated)
     return Checked(expected, len(queries), _sizes(found))
+
+
+def figure_words(one: Statistic, expected: Mapping[tuple[str, str, tuple[str, ...]], Expected]) -> str:
+    """Return what a figure is called, and what to expect of it: ``mean of pay by city ± 52``."""
+    at = ", ".join(plain(level) for level in one.at or ())
+    words = tr(
+        "{statistic} of {column}", statistic=f"{tr_sentence(one.statistic)} {at}".rstrip(), column=one.column or ""
+    )
+    words = tr("{words} by {groups}", words=words, groups=together(one.by)) if one.by else words
+    found = expected.get((one.statistic, one.column or "", one.by or ()))
+    return words if found is None else f"{words} {found.words}"
 
 
 def _sizes(found: Sequence[FigureForecast]) -> str:
@@ -363,6 +374,12 @@ class FiguresModel(EditedModel):
             if self._ticked(column, statistic)
         )
 
+    def wished(self) -> tuple[Statistic, ...]:
+        """Return the figures that wishes ask for and no tick gives: of groups of their own, or at stated quantiles."""
+        ticked = {(one.statistic, one.column, one.by) for one in self.wanted()}
+        figures = (one for one in self._asked() if one.by is not None or one.at is not None)
+        return tuple(one for one in figures if (one.statistic, one.column, one.by) not in ticked)
+
     def further(self, statistic: str) -> tuple[Statistic, ...]:
         """Return what goes with ticks: pairs and regressions with means, ranges with quantiles, top with the mode."""
         ticked = {RANGES: "quantiles", TOP: "mode"}.get(statistic, "mean")
@@ -393,13 +410,18 @@ class FiguresModel(EditedModel):
     def _ticked(self, column: DraftColumn, statistic: str) -> bool:
         return statistic in self._ticks[column.name] and self._can(column, statistic)
 
-    def _usual(self) -> dict[str, set[str]]:
-        """Return the figures of each column that answer what will be asked."""
+    def _asked(self) -> tuple[Statistic, ...]:
+        """Return the figures that answer what will be asked."""
         from workbench.studies.ways_asked import asked_request
 
-        draft, found = self.session.plan, dict[str, set[str]]()
-        if draft.ready and draft.protected:
-            for figure in asked_request(asked_plan(draft, draft.plan())).figures:
+        draft = self.session.plan
+        return asked_request(asked_plan(draft, draft.plan())).figures if draft.ready and draft.protected else ()
+
+    def _usual(self) -> dict[str, set[str]]:
+        """Return those of them that are ticks, by column."""
+        found = dict[str, set[str]]()
+        for figure in self._asked():
+            if figure.by is None and figure.at is None:
                 found.setdefault(figure.column or "", set()).add(figure.statistic)
         return found
 
@@ -441,7 +463,8 @@ class FiguresModel(EditedModel):
         ticked = self._ticked(column, statistic)
         if not self._can(column, statistic):
             return Cell(tip=self._why_not(column), key=True)
-        found = self._checked.expected.get((statistic, column.name)) if self._checked is not None and ticked else None
+        known = self._checked.expected if self._checked is not None and ticked else {}
+        found = known.get((statistic, column.name, self.groups))
         cell = Cell("…" if ticked else "", key=not ticked, ticked=ticked)  # ticked ones come first
         if found is None:
             return cell

@@ -12,9 +12,11 @@ from workbench.gui.pages.release.statistics.figures_model import (
     SPARSE,
     Bar,
     Checked,
+    Expected,
     FiguresModel,
     Released,
     checked,
+    figure_words,
     released,
 )
 from workbench.gui.pages.release_account import steps_of
@@ -25,14 +27,26 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets.basic import Card, button, hold_least, hold_most, label, lines, named, row, say, segments
+from workbench.gui.widgets.basic import (
+    Card,
+    button,
+    hold_least,
+    hold_most,
+    label,
+    lines,
+    named,
+    panel,
+    row,
+    say,
+    segments,
+)
 from workbench.gui.widgets.chart import KEY, SCALE, Chart, Drawing, ends_below, row_ticks
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import DeltaLine
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.formatting import count, plain
+from workbench.gui.widgets.formatting import count, plain, together
 from workbench.gui.widgets.parameter_form import put_in
 from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
@@ -207,6 +221,7 @@ BY = tr_later("First column that makes groups"), tr_later("Second column that ma
 BY_HELP = tr_later(
     "Every figure is released for each group that the declared values of this column make, also empty ones"
 )
+WISHED = tr_later("Figures that wishes ask for and no tick above gives: of their own groups, or at other quantiles")
 COUNT_HELP = tr_later("How many rows each group has; of two columns also the sums at the margins of their table")
 FURTHER = {
     CORRELATION: (tr_later("correlations"), tr_later("The correlation of every two columns whose mean is ticked")),
@@ -251,6 +266,7 @@ class StatisticsPane(WayPane):
         "by_1": tr_later("groups by"),
         "by_2": tr_later("groups by"),
         "count": tr_later("count rows"),
+        "wished": tr_later("as wished"),
         **{statistic: title for statistic, (title, _) in FURTHER.items()},
     }
 
@@ -264,8 +280,8 @@ class StatisticsPane(WayPane):
         tip = tr("Tick what answers the questions that recipients will ask")
         usual = button(tr("As asked"), "statistics_usual", "link", tip=tip)
         none = button(tr("None"), "statistics_none", "link", tip=tr("Tick nothing"))
-        usual.clicked.connect(lambda: self.model.tick_all(usual=True))
-        none.clicked.connect(lambda: self.model.tick_all(usual=False))
+        usual.clicked.connect(lambda: self._tick_all(usual=True))
+        none.clicked.connect(lambda: self._tick_all(usual=False))
         self._by = tuple(
             named(ChoiceBox(), f"statistics_by_{at}", tr(words), tr(BY_HELP)) for at, words in enumerate(BY, start=1)
         )
@@ -280,7 +296,9 @@ class StatisticsPane(WayPane):
             statistic: named(QCheckBox(tr(title)), f"statistics_{statistic}", tr(title), tr(help_text))
             for statistic, (title, help_text) in FURTHER.items()
         }
-        self._ticks = {"count": self._count, **self._further}
+        self._wished = named(QCheckBox(tr("as wished")), "statistics_wished", tr("as wished"), tr(WISHED))
+        self._wished_words = label("", "muted", wrap=True, name="statistics_wished_words")
+        self._ticks = {"count": self._count, "wished": self._wished, **self._further}
         self.parts |= {"by_1": self._by[0], "by_2": self._by[1], **self._ticks}
         for key, ticked in self._ticks.items():
             ticked.toggled.connect(lambda _on, key=key: self.chose(key))
@@ -290,7 +308,8 @@ class StatisticsPane(WayPane):
         self.body.addWidget(self._problem)
         groups = lines(row(label(tr("groups by"), "muted"), self._by[0]), row(label(tr("and"), "muted"), self._by[1]))
         groups.add(self._count, self._expected, None)
-        self.body.add(groups, lines(*self._further.values(), None))
+        self._wished_line = panel(row(self._wished, (self._wished_words, 1)))
+        self.body.add(groups, lines(*self._further.values(), None), self._wished_line)
         self._steps = label("", "muted", wrap=True, name="statistics_steps")
         self.body.add(self._sizes, self._steps, DeltaLine(self.delta))
         view = ResultsCard(session, page.jobs)
@@ -310,7 +329,12 @@ class StatisticsPane(WayPane):
         groups = self._groups()
         counted = (Statistic(statistic=self._of_groups(), by=groups),) if groups and self._count.isChecked() else ()
         further = (one for name, box in self._further.items() if box.isChecked() for one in self.model.further(name))
-        return Request(figures=(*self.model.wanted(), *further, *counted))
+        wished = self.model.wished() if self._wished.isChecked() else ()
+        return Request(figures=(*self.model.wanted(), *further, *wished, *counted))
+
+    def _tick_all(self, *, usual: bool) -> None:
+        put_in(self._wished, usual)
+        self.model.tick_all(usual=usual)
 
     def _of_groups(self) -> str:
         """Return what counts the rows of groups: of two columns a table, which has its margins for the same cost."""
@@ -336,7 +360,7 @@ class StatisticsPane(WayPane):
         for box in self._by:
             box.clear()
         for name, part in self._ticks.items():
-            put_in(part, name == "count")
+            put_in(part, name in ("count", "wished"))
         self.model.start_over()
         super().start_over()
 
@@ -349,6 +373,7 @@ class StatisticsPane(WayPane):
         for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
             box.offer([(tr(nothing), None), *names], box.currentData())
         self.follow_fields()
+        self._show_wished({})
         steps = steps_of(self.session)
         say(self._steps, tr(STEPS, steps=steps) if steps else "")
         super().follow()
@@ -358,16 +383,22 @@ class StatisticsPane(WayPane):
         self.model.show_checked(checked)
         self.table.make_room()
         found_here = {} if checked is None else checked.expected
-        groups = found_here.get((self._of_groups(), ""))
+        self._show_wished(found_here)
+        groups = found_here.get((self._of_groups(), "", self._groups()))
         self._expected.setText(groups.words if groups is not None else "")
         self._expected.setToolTip(groups.stated if groups is not None else "")
         for name, box in self._further.items():
             title, help_text = FURTHER[name]
-            own = [one for (statistic, _), one in found_here.items() if statistic == name]
+            own = [one for (statistic, *_), one in found_here.items() if statistic == name]
             worst = max(own, key=lambda one: one.half_width, default=None)
             box.setText(tr(title) if worst is None else f"{tr(title)} {worst.words}")
             box.setToolTip(tr(help_text) if worst is None else f"{tr(help_text)}. {worst.stated}")
         say(self._sizes, checked.sizes if checked is not None else "")
+
+    def _show_wished(self, expected: Mapping[tuple[str, str, tuple[str, ...]], Expected]) -> None:
+        wished = [figure_words(one, expected) for one in self.model.wished()]
+        self._wished_line.setVisible(bool(wished))
+        self._wished_words.setText(together(wished))
 
     def enable(self, on: bool) -> None:
         super().enable(on)
