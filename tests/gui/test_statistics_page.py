@@ -68,9 +68,7 @@ def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press,
     assert ("mean", "income") in asked(ready)
 
 
-def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(
-    ready, hands, idle, release, target
-):
+def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(ready, hands, idle, release, target):
     assert not hands.sees("statistics_wished")
     wish = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 5000",)))
     ready.session.edit("ask", wish)
@@ -86,7 +84,8 @@ def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(
     release("yes")
     assert verify_any(target) == []
     with target.open(encoding="utf-8") as file:
-        means = [row["group"] for row in csv.DictReader(file) if (row["statistic"], row["column"]) == ("mean", "income")]
+        rows = [row for row in csv.DictReader(file) if row["column"] == "income"]
+    means = [row["group"] for row in rows if row["statistic"] == "mean"]
     assert len(means) == 3
     assert "" in means
 
