@@ -69,7 +69,7 @@ ORDER = (MEAN, *QUARTILES.values())
 
 APART = tr_later(
     "Bars: the likely shape. Lines: the mean and quartiles with their intervals, estimated separately. Noise can "
-    "make the two differ; the lines are the surer ones."
+    "make the two differ; only the lines have intervals."
 )
 
 
