@@ -375,9 +375,9 @@ class LedgerPage(PageFrame):
         known = ((line, line.release_id in view.released) for line in view.releases)
         self._releases.lines.show_lines([_release_cells(line, names, released=has) for line, has in known])
         cells = [_stated(a, view.groups.get(a.dataset, 0), _dataset(a.dataset, present, names)) for a in view.accounts]
-        accounts = zip(view.accounts, cells, strict=True)
-        lines = [(cell, *_budget_cells(a), Cell(tr_number(view.counted.get(a.dataset, 0), ","))) for a, cell in accounts]
-        self._accounts.lines.show_lines(lines)
+        released = [Cell(tr_number(view.counted.get(a.dataset, 0), ",")) for a in view.accounts]
+        accounts = zip(view.accounts, cells, released, strict=True)
+        self._accounts.lines.show_lines([(cell, *_budget_cells(a), counted) for a, cell, counted in accounts])
         self._leave_out(view)
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
