@@ -234,3 +234,15 @@ def test_names_that_look_like_patterns_are_only_names(tmp_path):
     table = read_table(write(tmp_path, '^a.*$,*\n"",1\n2,3\n'))
     assert table.column("^a.*$").to_list() == [None, "2"]
     assert table.column("*").to_list() == ["1", "3"]
+
+
+def test_titles_above_the_header_that_a_spreadsheet_has_filled_up_are_said(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("Visits 2025;;\nof all wards;;\nward;age;cost\nA;3;2.5\nB;5;1\nC;;3\n", "utf-8")
+    table = read_table(path)
+    assert (table.facts.titles, table.names[0]) == (2, "Visits 2025")
+    assert table.notices == (
+        "the first row names 1 of 3 columns, and row 3 names all; use --skip-lines 2 if that is the header",
+    )
+    skipped = read_table(path, ReadOptions(skip_lines=2))
+    assert (skipped.facts.titles, skipped.names, skipped.notices) == (0, ("ward", "age", "cost"), ())

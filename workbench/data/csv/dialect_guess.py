@@ -265,6 +265,28 @@ def names_of(header: Sequence[str]) -> tuple[list[str], tuple[str, ...], list[st
     return named, renamed, said
 
 
+def titles_above(rows: Sequence[Sequence[str | None]]) -> int:
+    """Return how many of the first rows seem to be titles above the header.
+
+    That is the first one with a word of its own for each column, where the top row has cells for half of them at most.
+    """
+    width = max(map(len, rows), default=0)
+    used = [k for k in range(width) if any(k < len(row) and row[k] for row in rows)]
+    filled = [[cell for k in used if k < len(row) and (cell := row[k])] for row in rows]
+    if not used or 2 * len(filled[0]) > len(used):
+        return 0
+    words = (len({cell for cell in cells if not is_typed(cell)}) for cells in filled)
+    return next((at for at, own in enumerate(words) if own == len(used)), 0)
+
+
+def said_of_titles(named: int, columns: int, lines: int) -> str:
+    """Return the notice that the header seems to be below titles, of which so many ``lines`` are."""
+    return (
+        f"the first row names {named} of {columns} columns, and row {lines + 1} names all; use --skip-lines {lines} if "
+        "that is the header"
+    )
+
+
 def is_typed(cell: str) -> bool:
     """Return whether a cell is written like a number, a date or a time."""
     return bool(NUMBER.match(cell) or DATE.match(cell) or _TIME.match(cell))

@@ -15,7 +15,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.ambiguities import Sample, doubts_about
-from workbench.data.csv.dialect_guess import DELIMITERS, is_typed, mostly_typed, names_of, sniff, ways
+from workbench.data.csv.dialect_guess import (
+    DELIMITERS,
+    is_typed,
+    mostly_typed,
+    names_of,
+    said_of_titles,
+    sniff,
+    titles_above,
+    ways,
+)
 from workbench.data.csv.encoding import (
     AnyBytes,
     EncodingGuess,
@@ -80,6 +89,7 @@ class DelimitedFile:
         self._notices: list[str] = []
         self._found: list[Record] = []
         self._renamed: tuple[str, ...] = ()
+        self._titles = 0
         stated = options.encoding
         self._guess = EncodingGuess(stated) if stated is not None else guess_encoding(view, source, cancel)
         encoding = self._guess.name
@@ -131,7 +141,8 @@ class DelimitedFile:
         assert table.dialect is not None
         certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
         doubts = doubts_about(table.dialect, certain, first.cells, names, self._sample)
-        return table.replaced(doubts=tuple(doubts), renamed=self._renamed)
+        facts = dataclasses.replace(table.facts, titles=self._titles)
+        return table.replaced(doubts=tuple(doubts), renamed=self._renamed, facts=facts)
 
     def _names_of(self, first: Record, dialect: Dialect, planned: Sequence[str] | None) -> list[str]:
         """Return the names of the columns: the stated ones, those of the header, or ``column1`` and so on."""
@@ -203,6 +214,9 @@ class DelimitedFile:
     def _header(self, first: Record) -> list[str]:
         """Return the names of the columns."""
         named, self._renamed, said = names_of(first.cells)
+        if titles := titles_above([record.cells for record in self._found]):
+            self._titles = self._found[titles].line - 1
+            said = [said_of_titles(sum(map(bool, first.cells)), len(named), self._titles)]
         self._notices += said
         return named
 
@@ -434,7 +448,8 @@ def notices_about(found: Sequence[Record], dialect: Dialect, options: ReadOption
         yield "some cells begin or end with blanks, which are part of their values; use --trim to strip them"
     if options.delimiter is None:
         for mark in _TWO_CHARACTERS:
-            doubled = dialect.delimiter and mark == 2 * dialect.delimiter and len(first) > 2 and not any(first[1::2])
+            odd = len(first) > 2 and not any(first[1::2]) and not titles_above([record.cells for record in found])
+            doubled = dialect.delimiter and mark == 2 * dialect.delimiter and odd
             if doubled or (first and not dialect.delimiter and mark in first[0]):
                 yield f'cells seem to be separated by {mark}; if they are, use --delimiter "{mark}"'
 

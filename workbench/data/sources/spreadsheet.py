@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.csv.dialect_guess import is_typed, names_of
+from workbench.data.csv.dialect_guess import names_of, said_of_titles, titles_above
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CELL = r"([A-Za-z]{0,3})([1-9]\d{0,6})?"
 _RANGE = re.compile(rf"{_CELL}(?::{_CELL})?\Z")
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
-_MOST_TITLES = 20
+_HEAD = 20
 _DAY, _TIME = r"^(\d{4}-\d\d-\d\d) 00:00:00$", r"^1899-12-3[01] (\d\d:\d\d:\d\d.*)$"
 _ERRORS = {
     "Div0": "#DIV/0!",
@@ -135,7 +135,7 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
     frame = frame.slice(start)
     names: list[str | None] = [None] * frame.width
     stated, header = options.get("names"), options.get("header") != "no"
-    if header and not stated and (titles := _titles(frame)):
+    if header and not stated and (titles := titles_above(frame.head(_HEAD).rows())):
         facts["titles"] = titles + start + int(options.get("skip_lines") or 0)
     if header and frame.height:
         names, frame = list(frame.row(0)), frame.slice(1)
@@ -152,11 +152,7 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
     columns, renamed, said = names_of([(name or "").removeprefix("\ufeff") for name in names])
     facts["renamed"] = list(renamed)
     if "titles" in facts:
-        named, skipped = sum(bool(name) for name in names), facts["titles"]
-        facts["notices"].append(
-            f"the first row names {named} of {len(names)} columns, and row {skipped + 1} names all; use --skip-lines "
-            f"{skipped} if that is the header"
-        )
+        facts["notices"].append(said_of_titles(sum(map(bool, names)), len(names), facts["titles"]))
     else:
         facts["notices"] += said if header else []
     frame.columns = columns
@@ -166,20 +162,6 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
         facts["blank_lines"] = rows.filter(blank).to_list()
         frame = frame.filter(~blank)
     return columns, frame
-
-
-def _titles(frame: pl.DataFrame) -> int:
-    """Return the rows above the likely header: the first with a different word for each column. The top one has few."""
-    import polars as pl
-
-    used = frame.select(column for column in frame.iter_columns() if column.null_count() < frame.height)
-    filled = used.select(pl.sum_horizontal(pl.all().is_not_null())).to_series() if used.width else pl.Series([0])
-    if not filled.len() or 2 * int(filled[0]) > used.width:
-        return 0
-    for at, row in enumerate(used.head(_MOST_TITLES + 1).iter_rows()):
-        if len({cell for cell in row if cell and not is_typed(cell)}) == used.width:
-            return at
-    return 0
 
 
 def read(file: SourceFile) -> Table:
