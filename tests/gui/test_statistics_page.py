@@ -80,6 +80,14 @@ def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(re
     hands.click("statistics_wished")
     assert all(one.by is None for one in ready.page._pane.request().figures)
     hands.click("statistics_wished")
+    of_two = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income by sex and label) ± 5000",)))
+    ready.session.edit("ask", of_two)
+    pick(ready, "statistics_by_1", "sex")
+    pick(ready, "statistics_by_2", "label")
+    assert ("mean", "income") in asked(ready)
+    assert ready.page._pane.model.wished() == (), "the ticks give it, in whatever order they name the groups"
+    pick(ready, "statistics_by_1", "none, all rows")
+    ready.session.edit("ask", wish)
     idle(ready)
     release("yes")
     assert verify_any(target) == []

@@ -240,6 +240,10 @@ def test_files_of_format_2_mean_what_they_meant_and_a_column_that_is_none_is_ref
     for column in (-1, 6):  # five columns, and the mean of the numbers
         with pytest.raises(ParameterError, match="correction 2: column"):
             BoostedModel.from_plain({**plain, "answers": {**answers, "correction 2: column": [column]}})
+    for huge in (2**61, 2**63 - 1):  # no count of the rows
+        wrong = {label: [huge] * len(answers[label]) for label in answers if label.endswith("parts")}
+        predicted = BoostedModel.from_plain({**plain, "answers": {**answers, **wrong}}).predict(X)
+        assert ((predicted >= 0) & (predicted <= 80)).all()
 
 
 @pytest.mark.parametrize("cells", [2, 8])

@@ -259,5 +259,6 @@ def test_a_wish_finds_its_columns_whatever_their_capitals_unless_several_could_b
     assert Wish.parse("mean(AGE by sex) ± 2").checked(kinds).figure == "mean(Age by Sex)"
     assert Wish.parse("mean(sold by sex) ± 2").checked(kinds).columns == ("Sold by Sex",)
     assert Wish.parse("mean(pay) ± 2").checked(kinds).columns == ("pay",)
+    assert Wish.parse("mean(Sold by Sex) ± 2").checked({**kinds, "sold": "integer"}).columns == ("Sold by Sex",)
     with pytest.raises(ParameterError, match="no column 'PAY'"):
         Wish.parse("mean(PAY) ± 2").checked(kinds)

@@ -354,10 +354,16 @@ def test_statistics_answer_wishes_about_groups_and_stated_quantiles():
     alone = found.way(STATISTICS).answers[[q.words for q in found.questions].index("the mean of pay")]
     assert grouped.half_length > 1.5 * alone.half_length
     assert found.way(SYNTHETIC).answers[0].half_length is None
+    # The same groups in another order are the same figure: both wishes are answered by it.
+    both = asked(3.0, "mean(pay by city and sick) ± 50", "mean(pay by sick and city) ± 40", asks=("averages",))
+    assert [one.by for one in asked_request(both).checked(both).figures].count(("city", "sick")) == 1
+    one, other = compare_ways(both, 5000, coarse=True, train=False).way(STATISTICS).answers[:2]
+    assert one == other
+    assert one.half_length is not None
 
 
 def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_within_it(cells, monkeypatch):
-    made = asked(20.0, asks=("averages", "pairs", "figures"))
+    made = asked(20.0, "quantile(age, 0.59) ± 3", asks=("averages", "pairs", "figures"))
     table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
     drawn = draw_ways(made, table, 1)
     mean = ("mean", ("age",), "")

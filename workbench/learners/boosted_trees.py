@@ -217,7 +217,7 @@ class BoostedSetting(Setting):
         variance = 2 * self.noise_variance(label, self.goal.weight) / self.goal.weight**2
         usual = self.rows / (self.leaves * len(there))
         kept = usual**2 / (usual**2 + variance)
-        known = np.maximum(usual + kept * (sums.sum(axis=2) - usual), 0.0)
+        known = np.clip(usual + kept * (sums.sum(axis=2) - usual), 0.0, self.rows)  # whatever a file says
         found = np.zeros((self.leaves, _PARTS))
         found[:, there] = steps_of_nodes(sums[..., 1] - sums[..., 0], known, variance + known / _SAMPLING, variance)
         return self.reach(1 + number) * found.ravel()

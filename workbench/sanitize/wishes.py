@@ -150,10 +150,11 @@ class Wish:
         Where no name is written so, the only one that differs by capitals alone is meant.
         """
         columns = tuple(_spelled(name, names) for name in self.columns)
-        if self.by and columns[0] not in names:
-            whole = (f"{self.columns[0]} by {between.join(self.by)}" for between in (" and ", ", "))
-            found = next((name for name in (_spelled(each, names) for each in whole) if name in names), None)
-            if found is not None:
+        if self.by and self.columns[0] not in names:
+            whole = [f"{self.columns[0]} by {between.join(self.by)}" for between in (" and ", ", ")]
+            if columns[0] not in names:
+                whole = [_spelled(name, names) for name in whole]
+            if (found := next((name for name in whole if name in names), None)) is not None:
                 return replace(self, columns=(found,), by=())
         return replace(self, columns=columns, by=tuple(_spelled(name, names) for name in self.by))
 

@@ -145,9 +145,12 @@ Figured = tuple[str, str, tuple[str, ...]]
 
 
 def figured_by(question: Question) -> Figured | None:
-    """Return what answers a question among statistics; ``None`` where nothing does."""
+    """Return what answers a question among statistics; ``None`` where nothing does.
+
+    The same groups by the same columns are asked for once, in whatever order a wish names these.
+    """
     statistic = statistic_of(question)
-    return None if statistic is None else (statistic, question.columns[0], question.by)
+    return None if statistic is None else (statistic, question.columns[0], tuple(sorted(question.by)))
 
 
 _STATISTICS = {"mean": MEAN, "sum": SUM, "share": HISTOGRAM, "median": QUANTILES, "quantile": QUANTILES}

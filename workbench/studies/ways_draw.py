@@ -171,7 +171,7 @@ def _statistics(plan: Plan, table: Table, number: int, cancel: CancelToken) -> d
     for one in figures(queries, answers):
         if one.statistic not in stated or one.group or isinstance(one.estimate, str):
             continue
-        if one.statistic == "quantile" and not one.value.startswith("0.5"):
+        if one.statistic == "quantile" and one.value != "0.5":
             continue
         value = one.value if one.statistic == "histogram" else ""
         for asked in stated[one.statistic]:

@@ -453,7 +453,8 @@ def _codes(cells: pl.Series, x: Numbers, rows: NDArray[np.unsignedinteger]) -> t
     if not like.any() or len(others) < _FEW_NUMBERS:
         return ()
     low, high = others.min(), others.max()
-    apart = like & ((np.maximum(low - x, x - high) > high - low) | ((x < 0) & (low >= 0)))
+    # Halves: the distance of two doubles can be too large for one.
+    apart = like & ((np.maximum(low / 2 - x / 2, x / 2 - high / 2) > high / 2 - low / 2) | ((x < 0) & (low >= 0)))
     return tuple(cell.strip() for _, cell in sorted(zip(x[apart], cells.filter(apart), strict=True)))
 
 
@@ -482,9 +483,12 @@ def _ranges(x: Numbers, weights: Numbers, lower: float, upper: float, kind: str)
     """Count numbers in at most 20 ranges of equal width; whole numbers and days are never split."""
     if lower == upper:
         return (Bin(_written(lower, kind), round(weights.sum())),)
-    if kind == "real":
-        counts, edges = np.histogram(x, bins=BINS, range=(lower, upper), weights=weights)
-        ranges = [(float(a), float(b)) for a, b in itertools.pairwise(edges)]
+    if kind == "real" or not math.isfinite(upper - lower):
+        unit = 1.0 if math.isfinite(upper - lower) else 4.0  # so that the distance is a double
+        # Between two numbers that are almost equal there are fewer borders.
+        borders = np.unique(np.linspace(lower / unit, upper / unit, BINS + 1))
+        counts, edges = np.histogram(x / unit, bins=borders, weights=weights)
+        ranges = [(float(a), float(b)) for a, b in itertools.pairwise(edges * unit)]
     else:
         width = math.ceil((upper - lower + 1) / BINS)
         bars = math.ceil((upper - lower + 1) / width)

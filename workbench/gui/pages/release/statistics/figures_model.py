@@ -376,9 +376,9 @@ class FiguresModel(EditedModel):
 
     def wished(self) -> tuple[Statistic, ...]:
         """Return the figures that wishes ask for and no tick gives: of groups of their own, or at stated quantiles."""
-        ticked = {(one.statistic, one.column, one.by) for one in self.wanted()}
+        ticked = {(one.statistic, one.column, frozenset(one.by or ())) for one in self.wanted()}
         figures = (one for one in self._asked() if one.by is not None or one.at is not None)
-        return tuple(one for one in figures if (one.statistic, one.column, one.by) not in ticked)
+        return tuple(one for one in figures if (one.statistic, one.column, frozenset(one.by or ())) not in ticked)
 
     def further(self, statistic: str) -> tuple[Statistic, ...]:
         """Return what goes with ticks: pairs and regressions with means, ranges with quantiles, top with the mode."""
