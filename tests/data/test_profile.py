@@ -180,7 +180,8 @@ def test_histogram_counts_every_row_that_has_a_value(cells, missing):
 
 
 @pytest.mark.parametrize(
-    "cells", [["0.3", "0.30000000000000004"], ["0", "5e-324"], ["-1e308", "0.5", "1e308"], [f"{10**308}", f"-{10**308}"]]
+    "cells",
+    [["0.3", "0.30000000000000004"], ["0", "5e-324"], ["-1e308", "0.5", "1e308"], [f"{10**308}", f"-{10**308}"]],
 )
 def test_numbers_almost_equal_or_too_far_apart_have_bars(cells):
     assert sum(bar.count for bar in column(cells * 3 + ["-99"] * 2).histogram) == 3 * len(cells) + 2
