@@ -348,7 +348,7 @@ def test_figures_are_those_of_the_command_and_noted_in_the_ledger(tmp_path):
     assert found.rows["risk"].tolist() == [0.5, 0.5, 1, 1]
     assert found.rows["score"].tolist() == [0, 0, 2, 1]
     assert "k = 1" in repr(found)
-    assert "ℓ of ill" in found._repr_html_()
+    assert "different values of ill (distinct ℓ)" in found._repr_html_()
     with Ledger.open(tmp_path / "b.sqlite") as ledger:
         assert [one.study for one in ledger.figures()] == ["risk"]
 
