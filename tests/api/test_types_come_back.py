@@ -28,6 +28,7 @@ TYPES = {
     "maybe": "boolean",
     "born": "datetime64[ns]",
     "seen": "datetime64[us]",
+    "zoned": "datetime64[us, Europe/Berlin]",
     "outcome": "int64",
     "grade": "float32",
 }
@@ -46,6 +47,7 @@ def mixed():
             "level": pd.Categorical(generator.choice(["low", "high"], ROWS), ["low", "mid", "high"], ordered=True),
             **dict.fromkeys(("flag", "maybe"), generator.random(ROWS) < 0.5),
             **dict.fromkeys(("born", "seen"), days),
+            "zoned": days.tz_localize("Europe/Berlin"),
             "outcome": generator.integers(0, 2, ROWS),
             "grade": generator.choice([1.0, 1.5, 2.0], ROWS),
         }
@@ -61,7 +63,7 @@ def planned(frame: pd.DataFrame) -> api.Plan:
     return api.plan(
         frame,
         epsilon=60,
-        bounds={**dict.fromkeys(names, (0, 100)), "born": days, "seen": days},
+        bounds={**dict.fromkeys(names, (0, 100)), **dict.fromkeys(("born", "seen", "zoned"), days)},
         domains={
             **dict.fromkeys(("sex", "plain"), ("f", "m")),
             "level": ["low", "mid", "high"],
@@ -108,6 +110,18 @@ def test_a_missing_value_makes_whole_numbers_nullable():
     assert [str(dtype) for dtype in made.dtypes] == ["Int64", "boolean"]
 
 
+@pytest.mark.parametrize(
+    ("day", "first"),
+    [("2017-03-12", "2017-03-12T01:00-04:00"), ("2017-11-05", "2017-11-05T00:00-04:00"), ("2017-06-01", None)],
+)
+def test_a_day_begins_in_the_zone_of_its_column_even_where_clocks_change_at_midnight(day, first):
+    frame = pd.DataFrame({"seen": pd.to_datetime([f"{day} 12:00"] * 60).tz_localize("America/Havana")})
+    plan = api.plan(frame, epsilon=30, bounds={"seen": (day, pd.Timestamp(day) + pd.Timedelta(days=1))})
+    made = api.release(frame, plan, seed=1)
+    assert made.dtypes.equals(frame.dtypes)
+    assert pd.Timestamp(first or f"{day}T00:00-04:00") in set(made["seen"])
+
+
 def test_types_of_arrow_come_back():
     arrow = pytest.importorskip("pyarrow")
     whole, real, word, truth = (
@@ -121,13 +135,16 @@ def test_types_of_arrow_come_back():
             "text": pd.Series(["a", "b"] * 20, dtype="string[pyarrow]"),
             "truth": pd.Series([True, False] * 20, dtype=truth),
             "seen": pd.Series(pd.to_datetime(["2000-01-01", "2001-01-01"] * 20)).astype("timestamp[ns][pyarrow]"),
+            "zoned": pd.Series(pd.to_datetime(["2000-01-01", "2001-01-01"] * 20, utc=True)).astype(
+                pd.ArrowDtype(arrow.timestamp("us", tz="Europe/Berlin"))
+            ),
         }
     )
     days = ("1999-01-01", "2002-01-01")
     plan = api.plan(
         frame,
         epsilon=9,
-        bounds={"n": (0, 3), "x": (0, 3), "seen": days},
+        bounds={"n": (0, 3), "x": (0, 3), "seen": days, "zoned": days},
         domains={"word": ["a", "b"], "text": ["a", "b"]},
         missing=["n", "truth", "word"],
     )

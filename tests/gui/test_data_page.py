@@ -157,6 +157,30 @@ def test_a_file_is_opened_by_a_drop(window, tmp_path, idle):
     assert "separated by semicolon" in window.findChild(QWidget, "data_summary").accessibleName()
 
 
+def test_what_is_stated_of_the_file_is_read_by_the_button_that_goes_on(window, tmp_path, idle, press, finish, qtbot):
+    path = tmp_path / "padded.csv"
+    path.write_text("n;town\n" + "1,5;Köln\n2,5;Köln \n" * 20, "cp1252")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    go_to(window, "data")
+    press(window, "view_dialect")
+    press(window, "dialect_trim")
+    onward = window.findChild(QAbstractButton, "data_onward")
+    assert onward.text() == "That is right →"
+    finish(window, "data_onward")
+    read = window.session.opened
+    assert (read.options.trim, read.options.encoding, read.options.decimal) == (True, "cp1252", ",")
+    press(window, "view_dialect")
+    assert onward.text() == "Fill the next →"
+    qtbot.keyClicks(window.findChild(QLineEdit, "dialect_names"), "x, y")
+    assert onward.text() == "Read again"
+    finish(window, "data_onward")
+    assert window.session.opened.table.names == ("x", "y")
+    press(window, "view_dialect")
+    qtbot.keyClicks(window.findChild(QLineEdit, "dialect_encoding"), "klingon")
+    assert not onward.isEnabled()
+
+
 def test_a_wrong_dialect_is_corrected_and_what_was_declared_stays(opened, finish, press, qtbot):
     opened.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
     press(opened, "view_dialect")

@@ -215,14 +215,25 @@ def _like(given: pd.Series[Any], cells: Cells, declared: Attribute) -> pd.Series
         ends = declared.bounds() if declared.kind == "integer" else [int(value) for value in possible]
         return _integers([None if c is None else int(c) for c in cells], dtype, ends)
     if kind == "M" or declared.kind == "date":
-        moments = pd.to_datetime(pd.Series(cells, dtype="object"), format="ISO8601")
-        return moments.astype(dtype) if pd.api.types.is_datetime64_any_dtype(dtype) else moments
+        return _moments(cells, dtype)
     if kind in "if" and (declared.numeric or (possible and all(map(_number, possible)))):
         decimals = [math.nan if c is None else float(c) for c in cells]
         return pd.Series(decimals, dtype=dtype if kind == "f" else "float64")
     if isinstance(dtype, pd.CategoricalDtype):
         return pd.Series([math.nan if c is None else float(c) for c in cells])
     return pd.Series(cells, dtype=dtype if _is_text(dtype) else "object")
+
+
+def _moments(cells: Cells, dtype: Any) -> pd.Series[Any]:
+    """Return dates as times in their dtype; a day that is written without a zone begins in the zone of the dtype."""
+    zone = pd.Series(dtype=dtype).dt.tz if pd.api.types.is_datetime64_any_dtype(dtype) else None
+    if zone is None:
+        moments = pd.to_datetime(pd.Series(cells, dtype="object"), format="ISO8601")
+        return moments.astype(dtype) if pd.api.types.is_datetime64_any_dtype(dtype) else moments
+    times = [pd.NaT if c is None else pd.Timestamp(c) for c in cells]
+    # Where clocks change at midnight that hour is not there, or is there twice: the day begins with its first moment.
+    local = [t.tz_localize(zone, ambiguous=True, nonexistent="shift_forward") if t.tz is None else t for t in times]
+    return pd.Series(pd.to_datetime(pd.Series(local, dtype="object"), utc=True).dt.tz_convert(zone).astype(dtype))
 
 
 def _possible(cells: Cells, declared: Attribute) -> list[str]:

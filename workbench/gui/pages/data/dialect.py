@@ -329,7 +329,7 @@ class DialectForm(Card):
         self._part_title.setBuddy(self.part)
         self._chooser = ""
         self.candidates = ReadingCandidates()
-        self.candidates.chosen.connect(self._choose)
+        self.candidates.chosen.connect(lambda name, value: self._ask_for(**{name: value}))
         tip = tr("Read the file as stated here")
         self._again = button(tr("Read again"), "dialect_read_again", tip=tip, press=self._ask)
         self._leave = button(tr("Leave as it is"), "dialect_leave", press=self.left)
@@ -393,16 +393,24 @@ class DialectForm(Card):
             elif isinstance(field, QComboBox):
                 field.setItemText(0, words)
 
-    def confirm(self) -> None:
-        assert self._opened is not None
-        stated: dict[str, Any] = doubted(self._opened.table)
-        self.read_again.emit(dataclasses.replace(self._opened.options or ReadOptions(), **stated))
+    @property
+    def unread(self) -> bool:
+        """Whether something is stated here by which the table in sight was not read."""
+        return self._opened is not None and self.options() != (self._opened.options or ReadOptions())
 
-    def _choose(self, name: str, value: str) -> None:
+    def confirm(self) -> None:
+        """Read the file as stated here; what is left open is as it was guessed."""
         assert self._opened is not None
-        stated: dict[str, Any] = {name: value}
-        so_far = self.options() or self._opened.options or ReadOptions()
-        self.read_again.emit(dataclasses.replace(so_far, **stated))
+        guessed: dict[str, Any] = doubted(self._opened.table)
+        so_far = self._so_far()
+        self._ask_for(**{name: mark for name, mark in guessed.items() if getattr(so_far, name) is None})
+
+    def _so_far(self) -> ReadOptions:
+        assert self._opened is not None
+        return self.options() or self._opened.options or ReadOptions()
+
+    def _ask_for(self, **stated: Any) -> None:
+        self.read_again.emit(dataclasses.replace(self._so_far(), **stated))
 
     def show_failure(
         self, source: str, options: ReadOptions | None, error: BaseException, opened: OpenTable | None

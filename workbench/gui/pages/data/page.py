@@ -123,6 +123,7 @@ class DataPage(PageFrame):
             self.dialect.read_again.connect(self._read_again)
             self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
             self.dialect.left.connect(self.escape)
+            self.dialect.form.changed.connect(self.refresh)
             parts = stack(self.dialect.bad_lines, self.dialect, None, spacing=12)
             self._add_place(name, scrolled(parts, "dialect_area", sideways=True))
         else:
@@ -290,7 +291,7 @@ class DataPage(PageFrame):
             second = title_of(self.session.opened.second) if self.session.opened.second else ""
             self._summary.set_whole(_summary(self.session.opened), wrapped=True)
             reword(self._join, tr(LEAVE, title=second) if second else tr(JOIN))
-        step = next_step(self.session, at_dialect=self._shown == "dialect")
+        step = next_step(self.session, at_dialect=self._shown == "dialect", unread=self._unread)
         self._next.setVisible(step is not None and self._shown != "values")
         if step is None:
             self.set_note("")
@@ -299,21 +300,27 @@ class DataPage(PageFrame):
         if step.verb == tr(CONFIRM) != self._next.text() and QApplication.mouseButtons():
             self._brought_up.start()
         reword(self._next, step.verb, tr(step.tip))
+        self._next.setEnabled(not self._unread or self.dialect.options() is not None)
 
     def _choose_row(self, now: QModelIndex, before: QModelIndex) -> None:
         self.table.attributes.leave(before.row())
         self.detail.show_attribute(now.row())
+
+    @property
+    def _unread(self) -> bool:
+        return self._shown == "dialect" and not self._failed_source and self.dialect.unread
 
     def _go_on(self) -> None:
         """Go to the guess that is to be confirmed, else to the next open fact, else to the next page."""
         if self.session.images is not None:
             self.session.go("train")
             return
-        if self.session.opened is not None and self.session.opened.table.doubts:
-            if self._shown == "dialect" and not self._failed_source:
-                self.dialect.confirm()
-            else:
-                self._show_view("dialect")
+        doubtful = self.session.opened is not None and bool(self.session.opened.table.doubts)
+        if self._unread or (doubtful and self._shown == "dialect" and not self._failed_source):
+            self.dialect.confirm()
+            return
+        if doubtful:
+            self._show_view("dialect")
             return
         if self._shown == "dialect" and self.session.opened is not None and self.session.opened.unsure:
             self.session.go("questions")

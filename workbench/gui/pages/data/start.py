@@ -48,11 +48,18 @@ class NextStep(NamedTuple):
     tip: str = ONWARD_TIP
 
 
-def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
-    """Return what comes next; ``None`` while nothing is open. ``at_dialect``: how the file is read is shown."""
+def next_step(session: Session, *, at_dialect: bool, unread: bool) -> NextStep | None:
+    """Return what comes next; ``None`` while nothing is open.
+
+    ``at_dialect``: how the file is read is shown. ``unread``: the file has not been read yet as it is stated there.
+    """
     if session.images is not None:
         return NextStep(_images_note(session.images), tr("Train a network →"), TRAIN_TIP)
-    return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
+    if session.opened is None:
+        return None
+    if unread and not session.opened.table.doubts:
+        return NextStep("", tr("Read again"), tr("Read the file as stated here"))
+    return _of_table(session.opened, session.plan, at_dialect=at_dialect)
 
 
 def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextStep:
