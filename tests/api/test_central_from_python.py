@@ -204,3 +204,10 @@ def test_names_values_and_numbers_come_back_as_they_were_however_the_file_is_wri
     if released:
         assert Path("o.csv").read_text("utf-8").startswith("'=v;''=v\n")
         assert api.quality("o.csv", frame, study_ledger="l.db").attrs["overall"] > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_one_figure_needs_no_list(people):
+    plan, mean = api.plan(epsilon=3, **FACTS), {"statistic": "mean", "column": "age"}
+    alone, listed = (api.statistics(people, plan, figures, seed=1) for figures in (mean, [mean]))
+    pd.testing.assert_frame_equal(alone, listed)

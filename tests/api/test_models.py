@@ -191,6 +191,21 @@ def test_a_class_that_is_not_declared_is_told_of_with_its_row(iris):
         api.NaiveBayes(**arguments("NaiveBayes", classes=["setosa", "virginica"])).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+@pytest.mark.parametrize("dtype", ["bool", "boolean"])
+def test_truth_values_need_no_declaration_as_in_a_plan(dtype):
+    flags = pd.DataFrame({"flag": pd.Series([True, False] * 200, dtype=dtype)})
+    model = api.NaiveBayes(epsilon=20, classes=["no", "yes"], random_state=0)
+    assert model.fit(flags, flags["flag"].map({True: "yes", False: "no"})).predict(flags)[:2].tolist() == ["yes", "no"]
+
+
+def test_a_column_that_is_not_there_is_answered_with_those_that_are():
+    with pytest.raises(ParameterError, match=r"column 0.*X has x0, x1"):
+        api.NaiveBayes(epsilon=1, bounds={0: (0, 1)}, classes=[0, 1]).fit(np.zeros((9, 2)), np.zeros(9))
+    with pytest.raises(ParameterError, match="no such column, did you mean 'income'"):
+        api.NaiveBayes(epsilon=1, bounds={"incom": (0, 1)}).fit(pd.DataFrame({"income": [1.0]}), ["a"])
+
+
 def test_an_argument_that_is_not_known_is_refused():
     with pytest.raises(TypeError, match="epsilons"):
         api.NaiveBayes(epsilons=1)

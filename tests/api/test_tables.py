@@ -194,3 +194,6 @@ def test_a_curve_has_the_figures_of_the_command(iris, folder):
     pd.testing.assert_frame_equal(told, pd.read_csv("curve.csv"), check_dtype=False)
     with pytest.raises(ParameterError, match=r"'here' is not the address of a Dask scheduler"):
         api.curve(frame, plan, "species", scheduler="here")
+    with pytest.warns(api.PrivateStudyWarning):
+        alone = api.curve(frame, plan, "species", epsilons=1, repeats=2, regimes=["none", "private"])
+    assert alone["value"].tolist() == told.loc[told["epsilon"] == 1, "value"].tolist()

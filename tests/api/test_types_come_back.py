@@ -304,3 +304,9 @@ def test_an_unknown_argument_of_a_model_is_answered_with_those_it_has():
     frame = pd.DataFrame({"x": [0.5, 1.0], "y": [1.0, 2.0]})
     with pytest.raises(ParameterError, match="give those of y as target_bounds"):
         api.LinearRegression(epsilon=1, bounds={"x": (0, 2), "y": (0, 3)}).fit(frame[["x"]], frame["y"])
+
+
+def test_two_columns_of_one_name_are_one_sentence():
+    frame = pd.DataFrame([[1, 2]] * 9, columns=["age", "age"])
+    with pytest.raises(InputError, match="two columns are called 'age'"):
+        api.plan(frame, epsilon=1, bounds={"age": (0, 9)})

@@ -99,7 +99,7 @@ def synthesize(
 def statistics(
     frame: pd.DataFrame,
     plan: Plan,
-    figures: Sequence[Mapping[str, Any]] | str | None = None,
+    figures: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | None = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -121,7 +121,7 @@ def statistics(
         plan: declares the columns.
         figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex", "born:month"]}`` or
             ``{"statistic": "correlation", "column": "age", "other": "pay"}`` or
-            ``{"statistic": "regression", "column": "pay", "on": ["age", "stars"]}``; keys as in a
+            ``{"statistic": "regression", "column": "pay", "on": ["age", "stars"]}``, or a list of such; keys as in a
             ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default a
             histogram of every protected column and the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
@@ -268,6 +268,8 @@ def _figures(given: Any) -> Any:
     """Return the figures, of a ``SELECT`` what it asks for, with ``by`` as a list where one column is named."""
     if isinstance(given, str):
         return asked_in_sql(given)
+    if isinstance(given, Mapping):
+        given = [given]
     if not isinstance(given, Sequence):
         return given
     one = (each.get("by") if isinstance(each, Mapping) else None for each in given)

@@ -100,13 +100,19 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
     """
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"the {type(frame).__name__} is not a table", source, "give a pandas DataFrame")
+    names = names_of(frame, source)
+    if not len(frame):
+        raise InputError("the table has no rows", source, "give at least one row")
+    return Table(pl.DataFrame([_column(frame.iloc[:, i].tolist(), name) for i, name in enumerate(names)]), source)
+
+
+def names_of(frame: pd.DataFrame, source: str = "DataFrame") -> list[str]:
+    """Return the names of the columns as text; raise :class:`InputError` where two have one name."""
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two columns are called {name!r}", source, "rename one of them")
-    if not len(frame):
-        raise InputError("the table has no rows", source, "give at least one row")
-    return Table(pl.DataFrame([_column(frame.iloc[:, i].tolist(), name) for i, name in enumerate(names)]), source)
+    return names
 
 
 def columns_beside(frame: pd.DataFrame, second: pd.DataFrame, on: str) -> pd.DataFrame:

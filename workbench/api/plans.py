@@ -11,7 +11,7 @@ from typing import Any, Self
 import pandas as pd
 
 from workbench.api.datasets import mark_of
-from workbench.api.frames import Place, Shown, cell_text, columns_beside, frame_of, path_of, short
+from workbench.api.frames import Place, Shown, cell_text, columns_beside, frame_of, names_of, path_of, short
 from workbench.data.columns.found import Found, attributes, persons
 from workbench.data.joined import Join
 from workbench.data.schema import OWN_VALUE, RELEASED, Attribute
@@ -264,9 +264,13 @@ def _columns(
 def _found(found: list[Found], frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
     """Return what a release of values has found of columns of ``frame``, or of any, of which nothing is stated."""
     named = [str(name) for name in frame.columns] if frame is not None else [line.column for line in found]
-    dtypes = {} if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+    dtypes = {} if frame is None else _dtypes(frame)
     kinds = {name: kind_of(dtypes.get(name), (0, 1)) for name in named if name not in stated}
     return {attribute.name: attribute for attribute in attributes(found, kinds)}
+
+
+def _dtypes(frame: pd.DataFrame) -> dict[str, Any]:
+    return dict(zip(names_of(frame), frame.dtypes, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -305,7 +309,7 @@ class _Facts:
         pairs, values = ({n: v for n, v in given.items() if wanted is None or n in wanted} for given in (pairs, values))
         _check_once({"bounds": pairs, "domains": values, "drop": dropped, "keep": kept})
         stated = _by_column(kinds, "kinds")
-        dtypes = None if frame is None else {str(name): frame[name].dtype for name in frame.columns}
+        dtypes = None if frame is None else _dtypes(frame)
         for name, dtype in (dtypes or {}).items():
             if pd.api.types.is_bool_dtype(dtype) and name not in {*pairs, *values, *dropped, *kept}:
                 stated.setdefault(name, "boolean")
@@ -362,7 +366,7 @@ def for_frame(plan: sanitize_plan.Plan, frame: pd.DataFrame) -> sanitize_plan.Pl
     """Return ``plan`` with the kinds that nobody stated as the dtypes of ``frame`` have them."""
     if not isinstance(plan, Plan) or not isinstance(frame, pd.DataFrame):
         return plan
-    dtypes = {str(name): frame.dtypes.iloc[i] for i, name in enumerate(frame.columns)}
+    dtypes = _dtypes(frame)
     columns = []
     for column in plan.columns:
         kind = None

@@ -21,6 +21,7 @@ from workbench.data.columns.grid import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
 from workbench.params import InputError, ParameterError
+from workbench.params.field import did_you_mean
 from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import FitTask, columns_of, fit_on, release_fit, require_sums
 from workbench.sanitize.plan import Column, Plan
@@ -125,8 +126,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         if pays is not None:
             self._refuse_for_release(before)
         frame = self._frame(X, reset=True)
-        names = [str(name) for name in frame.columns]
-        columns = self._columns(names, before)
+        columns = self._columns(frame, before)
         target, values, goal = self._target(frame, y) if self.learner.predicts else (None, None, {})
         with unreadable_rows():
             table = table_of(frame if target is None else frame.assign(**{target: values}))
@@ -200,13 +200,14 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         if self.random_state is not None:
             raise ParameterError("a release draws fresh randomness", "random_state", "leave it out")
 
-    def _columns(self, names: list[str], before: MadeColumns | None) -> tuple[Column, ...]:
+    def _columns(self, frame: pd.DataFrame, before: MadeColumns | None) -> tuple[Column, ...]:
+        names = [str(name) for name in frame.columns]
         pairs, domains = _pairs(self.bounds, names, self.domains), dict(self.domains or {})
         for name in (n for n in (*pairs, *domains, *self.missing) if n not in names):
-            hint = "check the names in bounds, domains, missing"
+            hint = f"check the names in bounds, domains, missing; X has {', '.join(names)}"
             if hasattr(self, "target_bounds"):
                 hint += ", and give those of y as target_bounds"
-            raise ParameterError("X has no such column", f"column {name}", hint)
+            raise ParameterError(f"X has no such column{did_you_mean(name, names)}", f"column {name}", hint)
         made = []
         for name in names:
             if name in pairs and name in domains:
@@ -219,6 +220,8 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             elif before is not None and name in before.facts:
                 made.append(before.column(name, may_miss=name in self.missing))
                 continue
+            elif pd.api.types.is_bool_dtype(frame[name].dtype):
+                facts = {"kind": "boolean"}
             else:
                 raise ParameterError(
                     "its public bounds or values are not declared",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import pandas as pd
@@ -59,7 +60,7 @@ def curve(
     target: str,
     *,
     model: str = "naive-bayes",
-    epsilons: Iterable[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
+    epsilons: float | Iterable[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
     regimes: Sequence[str] = ("none", "sanitized:staircase", "private"),
     repeats: int = 20,
     seed: int = 0,
@@ -76,7 +77,7 @@ def curve(
         plan: declares the columns, the target among them; what it drops is not used.
         target: the column to predict.
         model: a learner's name, as in ``workbench fit``.
-        epsilons: privacy losses of a whole row.
+        epsilons: privacy losses of a whole row; one, or several.
         regimes: ``none``, ``sanitized:MECHANISM``, ``corrected:MECHANISM``, ``private``.
         repeats: 80/20 splits.
         seed: of splits and draws.
@@ -102,7 +103,7 @@ def curve(
     given = CurvePlan(
         model=model,
         regimes=tuple(regimes),
-        epsilons=tuple(float(e) for e in epsilons),
+        epsilons=(float(epsilons),) if isinstance(epsilons, Real) else tuple(float(e) for e in epsilons),
         repeats=repeats,
         seed=seed,
         settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
