@@ -112,3 +112,13 @@ def test_a_dictionary_says_what_becomes_of_missing_values(folder, run):
     assert "city,,category?,,,Graz|Linz,own-value?,," in lines
     (folder / "d.csv").write_text(f"{HEAD},missing\nage,,integer,0,120,,maybe\n", "utf-8")
     assert "row 2 (age), missing: 'maybe' is not one of refuse, own-value" in run(*words, "-o", "p.toml").error()
+
+
+def test_codes_that_nobody_declared_are_noted_before_they_count_as_numbers(folder, run):
+    rows = [f"{3 + i % 9},m" for i in range(40)] + ["-9,f"] * 3
+    (folder / "people.csv").write_text("\n".join(["stay,sex", *rows]) + "\n", "utf-8")
+    said = 'stay: -9 may be a code for a missing value; then write missing_codes = ["-9"]'
+    assert said in run(*draft("--json")).json["notes"]
+    for codes, noted in (("", True), ("-9", False)):
+        (folder / "d.csv").write_text(f"{HEAD},missing_codes\nstay,,real,0,60,,{codes}\nsex,,category,,,f|m\n", "utf-8")
+        assert (said in run(*draft("--dictionary", "d.csv", "--json")).json["notes"]) is noted

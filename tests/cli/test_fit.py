@@ -28,6 +28,13 @@ def bounds(tmp_path, run):
     return path
 
 
+@pytest.mark.parametrize("command", ["fit", "curve", "why", "dpsgd"])
+def test_the_plan_is_named_as_in_other_commands_too(command, bounds, run):
+    words = run(command, "--help").shown
+    assert "--bounds PLAN, --plan PLAN" in words
+    assert "unrecognized" not in run(command, "sample:iris", "--plan", str(bounds)).error()
+
+
 def fit(tmp_path: Path, bounds: Path, *more: str) -> int:
     places = ["--bounds", str(bounds), "-o", str(tmp_path / "model"), "--ledger", str(tmp_path / "l.sqlite")]
     other = chain(*(option for option in OPTIONS.items() if option[0] not in more))

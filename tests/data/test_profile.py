@@ -149,6 +149,7 @@ def test_other_names_do_not(name):
         (["1", "2", "3", "4", "5", "-9"] * 2, ("-9",)),
         (["0", "10", "25", "40", "-1", " -7 ", "-8.0"] * 2, ("-8.0", "-7", "-1")),
         (["18,5", "44,0", "95,2", "999", "999,0"] * 2, ("999", "999,0")),
+        (["0", "1", "99"] * 2, ("99",)),
         (["18", "44", "95", "99"] * 2, ()),  # an age like others
         (["-20", "-9", "4", "31"] * 2, ()),  # a temperature
         (["1", "2", "3", "4", "5", "-9"], ()),  # one row's own value
@@ -158,6 +159,11 @@ def test_other_names_do_not(name):
 def test_numbers_that_look_like_codes_for_missing_values_are_named(cells, codes):
     found = {s.what: s for s in column(cells).suspicions}.get("missing-code")
     assert (found.cells if found else ()) == codes
+
+
+def test_percentages_are_told_of_with_what_makes_them_numbers():
+    said = {s.what: s.reason for s in column(["54 %", "7 %", "100%", "12,5 %"] * 3).suspicions}
+    assert "without it as numbers" in said["percent"]
 
 
 def test_plain_columns_raise_no_suspicion():

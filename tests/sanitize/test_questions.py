@@ -262,3 +262,14 @@ def test_a_wish_finds_its_columns_whatever_their_capitals_unless_several_could_b
     assert Wish.parse("mean(Sold by Sex) ± 2").checked({**kinds, "sold": "integer"}).columns == ("Sold by Sex",)
     with pytest.raises(ParameterError, match="no column 'PAY'"):
         Wish.parse("mean(PAY) ± 2").checked(kinds)
+
+
+@pytest.mark.parametrize(
+    "text", ["mean(stay (days)) by ward and sex ± 2, weight 3", "mean(stay (days) by ward and sex) <= 2, weight 3"]
+)
+def test_groups_are_named_behind_the_brackets_too(text):
+    wish = Wish.parse(text)
+    assert (wish.columns, wish.by, wish.within, wish.weight) == (("stay (days)",), ("ward", "sex"), 2, 3)
+    assert Wish.parse("mean(stay) by ward", 2) == Wish.parse("mean(stay by ward) ± 2")
+    with pytest.raises(ParameterError, match="is not a wish"):
+        Wish.parse("mean(stay) by ± 2")

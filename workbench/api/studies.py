@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import pandas as pd
@@ -103,7 +102,7 @@ def curve(
     given = CurvePlan(
         model=model,
         regimes=tuple(regimes),
-        epsilons=(float(epsilons),) if isinstance(epsilons, Real) else tuple(float(e) for e in epsilons),
+        epsilons=tuple(float(e) for e in (epsilons if isinstance(epsilons, Iterable) else (epsilons,))),
         repeats=repeats,
         seed=seed,
         settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),

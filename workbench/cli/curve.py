@@ -33,7 +33,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_join(parser)
     parser.add_argument("--target", required=True, metavar="COLUMN", help=TARGET_HELP)
     add_options(parser, CurvePlan, listed={"model": one_of(learners.LEARNERS)})
-    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
+    parser.add_argument(
+        "--bounds", "--plan", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains"
+    )
     add_options(parser, Workers, "jobs", "scheduler", "scheduler_file")
     add_ledger(parser)
     add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")

@@ -53,7 +53,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", metavar="ε", help=f"{EPSILON.help}{of_each}")
     pure = ", ".join(model.name for model in learners.LEARNERS if "delta" not in model.parameters.declared())
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
-    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
+    parser.add_argument("--bounds", "--plan", type=Path, metavar="PLAN", help="plan with public bounds and domains")
     able = ", ".join(model.name for model in learners.LEARNERS if model.sums)
     add_engine(parser, "added up", f"; models: {able}")
     add_release(parser, "a new folder for the model and its card")

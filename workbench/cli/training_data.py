@@ -35,7 +35,9 @@ from workbench.signals import Notice
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Add the options of a network's training: columns or images, the settings of DP-SGD, and trusted code."""
     parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
-    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
+    parser.add_argument(
+        "--bounds", "--plan", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table"
+    )
     add_options(parser, ImageOptions)
     add_options(parser, DpSgdPlan, listed={"network": one_of(networks.NETWORKS)})
     parser.add_argument(

@@ -40,7 +40,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     add_options(parser, WhyPlan, listed={"model": one_of(learners.LEARNERS)})
     parser.add_argument(
-        "--bounds", required=True, type=Path, metavar="PLAN", help="plan with public bounds and domains"
+        "--bounds", "--plan", required=True, type=Path, metavar="PLAN", help="plan with public bounds and domains"
     )
     add_options(parser, GeneratedRows)
     add_options(parser, Workers, "jobs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -126,6 +127,7 @@ def draft(
         table, note = chosen.column(column, *_stated(known.get(column.name), entries.get(column.name)))
         tables.append(table)
         notes += [note] if note else []
+        notes += _codes_unstated(column, table)
     notes += filter(None, (not_in_table(dictionary, names), suggested.left_out_in_words if suggested else ""))
     on_target = _weighed(tables, epsilon)
     raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
@@ -138,6 +140,14 @@ def draft(
     raw |= {"questions": _answered(questions, tables, epsilon)} if questions is not None else {}
     raw["column"] = tables
     return _drafted(raw, notes, on_target)
+
+
+def _codes_unstated(column: ColumnProfile, table: Mapping[str, Any]) -> list[str]:
+    """Return the note on numbers that look like codes for missing values, which would count as numbers."""
+    if table["action"] != "protect" or "missing_codes" in table:
+        return []
+    found = (s for s in column.suspicions if s.what == "missing-code")
+    return [f"{column.name}: {s.why}; then write missing_codes = {json.dumps(s.cells)}" for s in found]
 
 
 def _drafted(raw: dict[str, Any], notes: Sequence[str], on_target: str) -> Draft:

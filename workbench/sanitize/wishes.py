@@ -1,7 +1,8 @@
 """A wish: a figure and how close to the truth it must be, such as "mean age within ± 2", read from text and written.
 
 The margin is half of the interval in which 95 of 100 releases keep the figure, as every forecast states it. A wish may
-say by which columns groups are made, ``mean(age by sex) ± 2``, and how much it weighs, ``mean(age) ± 2, weight 3``.
+say by which columns groups are made, ``mean(age by sex) ± 2`` or ``mean(age) by sex ± 2``, and how much it weighs,
+``mean(age) ± 2, weight 3``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from workbench.params.field import did_you_mean
 FIGURES = ("mean", "sum", "share", "count", "median", "quantile", "correlation")
 MEAN, SUM, SHARE, COUNT, MEDIAN, QUANTILE, CORRELATION = FIGURES
 NUMBERS, CLASSES = ("integer", "real"), ("category", "boolean")
-FORMS = "mean(age) ± 2, share(sex=f) within 3 % or correlation(age, income) ± 0.1"
+FORMS = "mean(age) ± 2, mean(age by sex) ± 2, share(sex=f) within 3 % or correlation(age, income) ± 0.1"
 
 _WORDS = {
     "mean": MEAN,
@@ -38,12 +39,12 @@ _WORDS = {
 }
 _NUMBER = r"\+?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _WISH = re.compile(
-    r"\s*(?P<word>[^\W\d]+)\s*(?:\((?P<inside>.+)\)|\s(?:of\s+)?(?P<of>.+?))"
+    r"\s*(?P<word>[^\W\d]+)\s*(?:\((?P<inside>.+)\)(?P<by>\s+by\s.+?)?|\s(?:of\s+)?(?P<of>.+?))"
     r"\s*(?:\bwithin\s*(?:±|\+/?-)?|±|\+/?-|<=|≤)"
     rf"\s*(?P<within>{_NUMBER})\s*(?:(?P<percent>%|percent)|[^\W\d][\w ]*)?"
     rf"\s*(?:,\s*weight\s+(?P<weight>{_NUMBER})\s*)?\Z"
 )
-_BARE = re.compile(rf"\s*[^\W\d]+\s*\(.+\)(?=\s*(?:,\s*weight\s+{_NUMBER}\s*)?\Z)")
+_BARE = re.compile(rf"\s*[^\W\d]+\s*\(.+\)(?:\s+by\s.+?)?(?=\s*(?:,\s*weight\s+{_NUMBER}\s*)?\Z)")
 _OF_A_LIST = r",|\s(?:and|with)\s"
 _MARGIN_BELOW = {SHARE: 1.0, CORRELATION: 2.0}
 """A margin this wide asks for nothing, so it must be below."""
@@ -90,7 +91,9 @@ class Wish:
             hint = f"ask for a {', a '.join(FIGURES[:-1])} or a {FIGURES[-1]}"
             raise ParameterError(f"{found['word']!r} is not a figure{near}", text.strip(), hint, field="wish")
         asked = _WORDS[word]
-        columns, value, by = _subject(asked, (found["inside"] or found["of"]).strip(), text.strip())
+        columns, value, by = _subject(
+            asked, (found["inside"] or found["of"]).strip() + (found["by"] or ""), text.strip()
+        )
         weight = float(found["weight"] or 1)
         if not 0 < weight <= _MOST_WEIGHT:
             raise ParameterError(f"the weight must be above 0 and at most {_MOST_WEIGHT:g}", text.strip(), field="wish")

@@ -51,6 +51,11 @@ _LOOKS = (
         r"^\s*[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/. ][0-9]{2,4}\s*$",
         "the values look like dates in a form that is not understood",
     ),
+    (
+        "percent",
+        r"^\s*[+-]?[0-9][0-9.,]*\s*%\s*$",
+        "the values are percentages: with their sign they are read as names, without it as numbers",
+    ),
     ("code", r"^[A-Za-z]{0,6}[-_ ]?[0-9]{2,}[A-Za-z0-9_-]*$", "the values look like codes"),
 )
 _IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|ssn|iban|passport|name|nr|no)$|Id$|ID$", re.ASCII)
@@ -68,7 +73,7 @@ _GROUP_NAME = re.compile(
 )
 _FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|den|di|da|la|le|del)){1,4}\s*$"
 _MISSING_CODE = r"^\s*(-[1789]|-?(77+|88+|99+))([.,]0+)?\s*$"
-_FEW_NUMBERS = 3
+_FEW_NUMBERS = 2
 _FEW_NAMES = 10
 _TRUTH = {"true", "false"}
 _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
