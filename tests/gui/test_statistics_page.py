@@ -98,6 +98,21 @@ def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(re
     assert "" in means
 
 
+def test_the_last_question_is_about_the_figures_that_are_ticked(ready, hands, finish, idle, release):
+    near = ready.session.plan.with_(
+        asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 1000", "mean(age) ± 5"))
+    )
+    ready.session.edit("ask", near)
+    idle(ready)
+    assert "The mean of income by sex is known to" in release("no")[-1]
+    finish(ready, "statistics_none")
+    hands.click("statistics_wished")
+    idle(ready)
+    told = release("no")[-1]
+    assert "The mean of income by sex" not in told
+    assert "The mean of age is not answered" in told
+
+
 def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, finish, idle, qtbot):
     def width() -> float:
         return float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))

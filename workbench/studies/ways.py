@@ -21,6 +21,7 @@ from workbench.sanitize.forecast import forecast as forecast_of
 from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.recipient import NORMAL_95, half_length, is_mostly_noise
 from workbench.signals import NEVER, CancelToken, Emit, ignore
+from workbench.statistics.asked import Request
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.studies.curve import CurvePlan, CurveResult, run_curve
@@ -193,6 +194,7 @@ def compare_ways(
     drawn: Plan | None = None,
     coarse: bool = False,
     train: bool = True,
+    figures: Request | None = None,
 ) -> Ways:
     """Return what each way is good for at the ε of ``plan``.
 
@@ -206,6 +208,7 @@ def compare_ways(
         drawn: the plan by which synthetic rows are drawn, if it is another one.
         coarse: answer within a fraction of a second: errors may be off by half.
         train: whether to train a model on made-up rows; if not, its answer is an earlier result or ``not known yet``.
+        figures: what statistics release, where that was chosen; else what answers the questions.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
@@ -213,7 +216,7 @@ def compare_ways(
     made = forecast_of(plan, coarse=coarse) if forecast is None else forecast
     target = _target(plan)
     asked = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
-    inputs = _Inputs(plan, made, target, asked, rows, cancel, coarse, train, drawn)
+    inputs = _Inputs(plan, made, target, asked, rows, cancel, coarse, train, drawn, figures)
     ways = tuple(_way(name, inputs) for name in NAMES)
     if plan.questions is None:
         return Ways(asked, ways, *advice_on_typical(ways, made, rows, target))
@@ -250,6 +253,7 @@ class _Inputs:
     coarse: bool
     train: bool = True
     drawn: Plan | None = None
+    figures: Request | None = None
 
 
 _DESCRIPTIONS = {
@@ -377,7 +381,7 @@ def _correlation_half_length(columns: Sequence[ColumnForecast], rows: int) -> fl
 
 def _statistics_figures(inputs: _Inputs) -> _Figures:
     plan, rows = inputs.plan, inputs.rows
-    queries = queries_of(asked_request(plan).checked(plan), plan, plan.row_epsilon(), rows)
+    queries = queries_of((inputs.figures or asked_request(plan)).checked(plan), plan, plan.row_epsilon(), rows)
     widths = {(f.statistic, f.column, f.by): f.half_width for f in forecast_of_figures(queries)}
 
     def half(question: Question) -> float | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from workbench.release.path import Prepared, Released
     from workbench.release.verdict import EarlierRelease, Verdict
     from workbench.sanitize.plan import Plan
+    from workbench.statistics.asked import Request
     from workbench.work.work import Work
 
 
@@ -51,6 +52,7 @@ class Asked:
         way: the way to release that it is, where what will be asked was compared; else empty.
         unrounded: whether numbers keep their own steps, whatever steps noisy rows are rounded to.
         plan: by which it is released, where that is not the draft, which may still be open.
+        figures: those of statistics.
     """
 
     title: str = ""
@@ -60,6 +62,7 @@ class Asked:
     way: str = ""
     unrounded: bool = False
     plan: Plan | None = None
+    figures: Request | None = None
 
 
 NOISY_ROWS = Asked()
@@ -200,7 +203,7 @@ def _looked(
         asked,
         prepared,
         verdict,
-        lacks_of(draft, plan, opened.rows_under(draft), asked.way, cancel),
+        lacks_of(draft, plan, opened.rows_under(draft), asked, cancel),
         (*not_covered(prepared.work, plan), *filter(None, [seen])),
         target.exists(),
         changed_since(opened),
@@ -212,17 +215,18 @@ def asked_plan(draft: DraftPlan, plan: Plan) -> Plan:
     return replace(plan, questions=draft.questions.asked)
 
 
-def lacks_of(draft: DraftPlan, plan: Plan, rows: int, way: str, cancel: CancelToken) -> tuple[str, ...]:
-    """Return a sentence for everything that a way does not answer well enough; from public facts alone."""
+def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: CancelToken) -> tuple[str, ...]:
+    """Return a sentence for everything that a release does not answer well enough; from public facts alone."""
     from workbench.sanitize.forecast import forecast
     from workbench.studies.ways import compare_ways
     from workbench.studies.ways_advice import NAMES
 
-    if way not in NAMES or not plan.protected:
+    if what.way not in NAMES or not plan.protected:
         return ()
     asked = asked_plan(draft, plan)
-    found = compare_ways(asked, rows, forecast(asked, coarse=True), cancel, drawn=asked.unrounded(), train=False)
-    return found.shortfalls(way)
+    made, drawn = forecast(asked, coarse=True), asked.unrounded()
+    found = compare_ways(asked, rows, made, cancel, drawn=drawn, train=False, figures=what.figures)
+    return found.shortfalls(what.way)
 
 
 def release_plan(

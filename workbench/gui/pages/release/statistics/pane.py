@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from PySide6.QtCore import QMarginsF, QSize
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QStackedWidget, QWidget
@@ -21,7 +22,7 @@ from workbench.gui.pages.release.statistics.figures_model import (
 )
 from workbench.gui.pages.release_account import steps_of
 from workbench.gui.pages.release_page import ReleasedPart, ReleasePage, ReleaseWords
-from workbench.gui.pages.release_tasks import Chosen, Foreseen
+from workbench.gui.pages.release_tasks import Asked, Chosen, Foreseen
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
@@ -355,6 +356,9 @@ class StatisticsPane(WayPane):
         figures = chosen.request.figures
         columns = {name for one in figures for name in (*one.columns, *(one.by or ()))}
         return tr("statistics of {columns}", columns=count(len(columns), "column"))
+
+    def asked(self, found: Foreseen) -> Asked:
+        return replace(super().asked(found), figures=found.chosen.request)
 
     def start_over(self) -> None:
         for box in self._by:
