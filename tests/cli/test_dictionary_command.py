@@ -120,5 +120,5 @@ def test_codes_that_nobody_declared_are_noted_before_they_count_as_numbers(folde
     said = 'stay: -9 may be a code for a missing value; then write missing_codes = ["-9"]'
     assert said in run(*draft("--json")).json["notes"]
     for codes, noted in (("", True), ("-9", False)):
-        (folder / "d.csv").write_text(f"{HEAD},missing_codes\nstay,,real,0,60,,{codes}\nsex,,category,,,f|m\n", "utf-8")
+        (folder / "d.csv").write_text(f"{HEAD},missing_codes\nstay,,real,0,60,,{codes}\n", "utf-8")
         assert (said in run(*draft("--dictionary", "d.csv", "--json")).json["notes"]) is noted
