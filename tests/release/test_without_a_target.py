@@ -67,6 +67,17 @@ def test_it_is_released_of_all_columns_charged_and_verified(chosen: learners.Lea
     assert [name for name, *_ in columns.rows] == ["size", "age", "sex"]
 
 
+def test_a_card_says_that_an_empty_row_has_no_value_and_not_that_it_has_no_class(tmp_path: Path) -> None:
+    chosen, folder = ALONE[0], tmp_path / "model"
+    total = Plan.from_plain({**PLAN.to_plain(), "invalid": "replace"})
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        release_fit(FitTask(chosen, chosen.parameters(epsilon=1.0), total, None, rows_of(50), folder), ledger)
+    statement = read_card(folder)["guarantee"]["statement"]
+    assert "; an empty row, all its values missing, contributes nothing." in statement
+    assert "class" not in statement
+    assert verify_release(folder) == []
+
+
 @pytest.mark.parametrize("chosen", ALONE, ids=lambda entry: entry.name)
 def test_it_learns_what_it_learns_beside_a_column_that_is_left_out(chosen: learners.Learner) -> None:
     generator = np.random.default_rng(5)

@@ -18,6 +18,7 @@ from workbench import learners
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema, plain_part
+from workbench.learners.tasks import NO_TARGET
 from workbench.params import InputError, ParameterError, WorkbenchError, read_json
 from workbench.privacy.accounting.event import Cost, exact
 from workbench.privacy.central.share import Budget
@@ -166,7 +167,8 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
         yield f"the queries on the card cost delta = {decimal_text(whole.delta)}, and the card has another"
     yield from _used(stated, inputs)
     yield from _replaced(card, replaced(whole, card["rows"]))
-    yield from _said(card, people, delta=gaussian, randomness=(estimator.randomness(card["rows"]),))
+    randomness = (estimator.randomness(card["rows"]),)
+    yield from _said(card, people, delta=gaussian, randomness=randomness, alone=inputs[-1] == NO_TARGET)
 
 
 def _agree(asked: list[tuple[str, Decimal]], planned: list[tuple[str, Decimal]]) -> bool:
@@ -299,11 +301,13 @@ def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str
         yield "the replace-one figures do not follow from the zero-out ones"
 
 
-def _said(card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...]) -> Iterator[str]:
+def _said(
+    card: dict[str, Any], people: int, *, delta: bool, randomness: tuple[str, ...], alone: bool = False
+) -> Iterator[str]:
     persons = Persons(people, card["training"].get("unit"), card["training"].get("join"))
     # Rows of a person are emptied only where the plan replaces invalid values.
     ways = (False, True) if persons.unit is None else (True,)
-    words = [model_statement(persons, replaces_invalid=way, delta=delta) for way in ways]
+    words = [model_statement(persons, replaces_invalid=way, delta=delta, alone=alone) for way in ways]
     if card["guarantee"]["statement"] not in words:
         yield "the guarantee is not worded as one of such a model"
     if card["guarantee"]["randomness"] not in randomness:

@@ -105,9 +105,10 @@ def table_statement(plan: Plan) -> str:
     ) + _whose(persons)
 
 
-def model_statement(persons: Persons, *, replaces_invalid: bool, delta: bool = False) -> str:
-    """Return what the release of a model guarantees."""
-    return _central("models and cards", persons, replaces_invalid, delta, "like any row without a valid class")
+def model_statement(persons: Persons, *, replaces_invalid: bool, delta: bool = False, alone: bool = False) -> str:
+    """Return what the release of a model guarantees; ``alone``: of one without a target."""
+    like = "all its values missing" if alone else "like any row without a valid class"
+    return _central("models and cards", persons, replaces_invalid, delta, like)
 
 
 def central_statement(released: str, persons: Persons, *, replaces_invalid: bool, delta: bool = False) -> str:

@@ -276,7 +276,8 @@ def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np
     estimator.set_params(noise=Charged(reserve))
     fit_on(estimator, table, (features, target), wanted.workers, wanted.cancel, counts)
     persons, gaussian = Persons.of(plan), estimator.gaussian(table.rows)
-    statement = model_statement(persons, replaces_invalid=plan.replaces_invalid, delta=gaussian)
+    alone = wanted.target is None
+    statement = model_statement(persons, replaces_invalid=plan.replaces_invalid, delta=gaussian, alone=alone)
     stated = {
         "rows": table.rows,
         "model": chosen.name,
