@@ -153,7 +153,10 @@ def test_cells_that_cannot_be_used_are_replaced_where_that_is_asked_for(made, ru
     words = ("--target", "species", "--model", "naive-bayes", "--epsilon", "5", "--bounds", "plan.toml")
     assert run("fit", "sample:iris", *words, "-o", "total", "--ledger", "total.sqlite").code == 0
     data = table(made, "5.0,3.4,wide,0.2", "", "600,3.0,5.5,2.0")
-    assert "petal_length" in run("predict", data, "--model", "total", "-o", "out.csv").error()
+    said = run("predict", data, "--model", "total", "-o", "out.csv").error()
+    assert "petal_length" in said
+    assert "with --replace-invalid" in said
+    assert "plan" not in said
     assert run("predict", data, "--model", "total", "-o", "out.csv", "--replace-invalid").code == 0
     assert len(lines_of(made / "out.csv")) == 4, "a blank line is a row, too"
 

@@ -91,11 +91,15 @@ def test_a_suspected_code_is_declared_by_one_click_and_bounds_are_held_against_t
     window.session.edit_column("score", "bounds", lower=1.0, upper=5.0, missing="own-value")
     said = window.findChild(QLabel, "detail_warning")
     assert "from -9 to 5" in said.text()
+    whole = window.findChild(QLabel, "whole_told")
+    counts = "In score a number may be a code for a missing value: it counts as a number."
+    assert counts in whole.accessibleName()
     press(window, "suspicion_accept_0")
     idle(window)
     assert (window.session.plan.column("score").missing_codes, said.text()) == (("-9",), "")
     assert window.session.profile_of("score").missing == 3
     assert not window.findChild(QLabel, "suspicion_0").isVisible()
+    assert counts not in whole.accessibleName()
 
 
 def test_formulas_are_defused_where_a_listed_value_is_one(gaps, press):

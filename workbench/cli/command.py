@@ -12,7 +12,16 @@ from workbench.data.csv.options import ReadOptions
 from workbench.params import ParameterError, Parameters, WorkbenchError
 from workbench.params.field import METADATA_KEY, BooleanField, TextsField
 from workbench.params.lists import RecordsField
-from workbench.params.remedies import LEDGER, shown
+from workbench.params.remedies import (
+    ADD_VALUE,
+    DECLARE,
+    LEDGER,
+    LIST_VALUES,
+    REPLACE_INVALID,
+    REPLACE_VALUES,
+    Remedy,
+    shown,
+)
 from workbench.signals import CancelToken, Emit, ignore
 
 READING = "how the file is read, where the guess is wrong (see `workbench help reading`)"
@@ -159,7 +168,15 @@ def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | N
 
 def repeat_what_is_in_use(error: WorkbenchError, options: argparse.Namespace) -> None:
     """Let the commands that ``error`` advises name the table and the ledger of the command that failed."""
-    error.remedies = tuple(remedy.repeating(_data_in_use(options), ledger_in_use(options)) for remedy in error.remedies)
+    ways = error.remedies if not hasattr(options, "replace_invalid") else _without_a_plan(error.remedies)
+    error.remedies = tuple(remedy.repeating(_data_in_use(options), ledger_in_use(options)) for remedy in ways)
+
+
+def _without_a_plan(remedies: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
+    """Return what can be done where a released model says what its columns are."""
+    option = dataclasses.replace(REPLACE_VALUES, text="count such values as missing with --replace-invalid")
+    ways = (option if remedy.kind == REPLACE_INVALID else remedy for remedy in remedies)
+    return tuple(remedy for remedy in ways if remedy.kind not in (DECLARE, ADD_VALUE, LIST_VALUES))
 
 
 def command_in_use(options: argparse.Namespace, *words: str) -> str:
