@@ -206,6 +206,16 @@ def test_a_column_that_is_not_there_is_answered_with_those_that_are():
         api.NaiveBayes(epsilon=1, bounds={"incom": (0, 1)}).fit(pd.DataFrame({"income": [1.0]}), ["a"])
 
 
+def test_a_missing_value_is_answered_with_the_argument_that_takes_it():
+    frame, y = pd.DataFrame({"x": [0.5, None] * 5}), ["a", "b"] * 5
+    model = api.NaiveBayes(epsilon=1, bounds={"x": (0, 1)}, classes=["a", "b"])
+    with pytest.raises(ValueError, match="name the column in missing=") as refused:
+        model.fit(frame, y)
+    assert "plan" not in str(refused.value)
+    with pytest.raises(ValueError, match=r"\(column target, row 10\); fill it in$"):
+        model.fit(frame.fillna(0.5), [*y[:-1], None])
+
+
 def test_an_argument_that_is_not_known_is_refused():
     with pytest.raises(TypeError, match="epsilons"):
         api.NaiveBayes(epsilons=1)

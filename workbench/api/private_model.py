@@ -22,6 +22,7 @@ from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
 from workbench.params import InputError, ParameterError
 from workbench.params.field import did_you_mean
+from workbench.params.remedies import DECLARE, REPLACE_INVALID, SAY, Remedy
 from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import FitTask, columns_of, fit_on, release_fit, require_sums
 from workbench.sanitize.plan import Column, Plan
@@ -29,6 +30,7 @@ from workbench.work.noise import Study
 
 _KEY = "workbench columns"
 _RELEASED, _ACCOUNT, _FACTS = "released", "account", "facts"
+_FEW = 12  # the most columns that a message lists
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         note("model", table, X, y, study_ledger=self.study_ledger)
         noise = Study(np.random.default_rng(self.random_state))
         estimator = self.learner.private(self._attributes, declared.facts(), parameters, noise)
-        with unreadable_rows():
+        with unreadable_rows(target):
             fit_on(estimator, table, (features, declared), workers)
         self.model_ = estimator
         warn_of_study("this model")
@@ -204,9 +206,10 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         names = [str(name) for name in frame.columns]
         pairs, domains = _pairs(self.bounds, names, self.domains), dict(self.domains or {})
         for name in (n for n in (*pairs, *domains, *self.missing) if n not in names):
-            hint = f"check the names in bounds, domains, missing; X has {', '.join(names)}"
+            hint = "check the names in bounds, domains, missing"
             if hasattr(self, "target_bounds"):
                 hint += ", and give those of y as target_bounds"
+            hint += f"; X has {', '.join(names)}" if len(names) <= _FEW else ""
             raise ParameterError(f"X has no such column{did_you_mean(name, names)}", f"column {name}", hint)
         made = []
         for name in names:
@@ -258,13 +261,23 @@ class UnreadableRowsError(InputError, ValueError):
 
 
 @contextmanager
-def unreadable_rows() -> Iterator[None]:
-    """Raise a ValueError in place of what the program says of a cell that cannot be used."""
+def unreadable_rows(target: str | None = None) -> Iterator[None]:
+    """Raise a ValueError in place of what the program says of a cell that cannot be used; ``target`` is what y is."""
     try:
         yield
     except InputError as error:
-        found = UnreadableRowsError(error.what, error.where, error.remedies, code=error.code, field=error.field)
-        raise found from None
+        ways = tuple(_in_arguments(error.remedies, of_y=error.field == target))
+        raise UnreadableRowsError(error.what, error.where, ways, code=error.code, field=error.field) from None
+
+
+def _in_arguments(remedies: Sequence[Remedy], *, of_y: bool) -> Iterator[Remedy]:
+    """Yield what can be done where arguments say what columns are, and no plan does."""
+    for remedy in remedies:
+        key = remedy.about.get("key")
+        if (remedy.kind, key) == (DECLARE, "missing") and not of_y:
+            yield Remedy(SAY, "name the column in missing= of the model before it is fitted")
+        elif remedy.kind != REPLACE_INVALID and key not in ("missing", "other"):
+            yield remedy
 
 
 def frame_of_rows(X: Any, estimator: Any = None) -> pd.DataFrame:
