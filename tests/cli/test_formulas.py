@@ -9,6 +9,7 @@ import pytest
 
 from workbench.params import ParameterError
 from workbench.release.certificate import checksum
+from workbench.release.values_work import released_values
 from workbench.sanitize.plan import Plan
 
 FACTS = 'name = "@city"\nkind = "category"\ndomain = ["=Rom", "Graz"]'
@@ -51,6 +52,30 @@ def test_a_name_that_is_a_formula_gets_an_apostrophe_in_every_released_csv(tmp_p
     Path("o.csv").write_bytes(former)
     certificate.write_text(json.dumps(document | {"checksum": checksum(document)}))
     assert run("verify", "o.csv").code == 0
+
+
+def test_names_and_found_values_that_differ_by_an_apostrophe_stay_different(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("@n,'@n,city\n" + "1,90,=Rom\n2,95,'=Rom\n" * 200)
+    number = 'kind = "integer"\nlower = 0\nupper = 99\n'
+    Path("p.toml").write_text(
+        "version = 1\nepsilon = 40.0\n[writing]\ndefuse_formulas = true\n"
+        f'[[column]]\nname = "@n"\n{number}[[column]]\nname = "\'@n"\n{number}'
+        '[[column]]\nname = "city"\nkind = "category"\ndomain = ["Graz", "Linz"]\n'
+    )
+    written = {}
+    for kind, *asked in (
+        ["statistics", "--epsilon", "40", "--mean", "@n", "--mean", "'@n"],
+        ["values", "--epsilon", "2", "--delta", "1e-6", "--category", "city"],
+    ):
+        words = [kind, "t.csv", "--plan", "p.toml", *asked, "-o", f"{kind}.csv", "--ledger", f"{kind}.db"]
+        assert run(*words).code == 0
+        assert run("verify", f"{kind}.csv").code == 0
+        with Path(f"{kind}.csv").open(newline="") as file:
+            written[kind] = list(csv.DictReader(file))
+    assert {one["column"]: float(one["estimate"]) > 50 for one in written["statistics"]} == {"'@n": False, "''@n": True}
+    assert {one["value"] for one in written["values"]} == {"'=Rom", "''=Rom"}
+    assert {one.value for one in released_values(Path("values.csv"))[0]} == {"=Rom", "'=Rom"}
 
 
 def test_two_values_that_would_be_one_text_are_refused():

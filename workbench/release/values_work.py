@@ -31,7 +31,7 @@ from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.open_release import plan_of
 from workbench.release.verify_any import verified
 from workbench.sanitize.plan import REPLACE, Column, Plan
-from workbench.sanitize.writing import shielded
+from workbench.sanitize.writing import headers
 from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
@@ -128,7 +128,7 @@ def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found
 
 def _bare(text: str) -> str:
     """Return a name or value without the apostrophe that keeps a spreadsheet from running it."""
-    return text[1:] if shielded([text[1:]]) == [text] else text
+    return text[1:] if headers([text[1:]]) == [text] else text
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
             lines += [Found(name, lower=made[0], upper=made[1])] if made is not None else []
         lines += [Found(asked.person or "", count=answers.rows)] if answers.rows is not None else []
         if plan.defuses_formulas:
-            texts = [shielded([getattr(line, name) for line in lines]) for name in ("column", "value")]
+            texts = [headers([getattr(line, name) for line in lines]) for name in ("column", "value")]
             lines = [dataclasses.replace(line, column=c, value=v) for line, c, v in zip(lines, *texts, strict=True)]
         return Made(encode(lines), _method(answers, least))
 

@@ -54,7 +54,7 @@ def shielded(texts: Sequence[str]) -> list[str]:
 
 
 def headers(names: Sequence[str]) -> list[str]:
-    """Return column names as a file has them where formulas are defused; different names stay different.
+    """Return column names, or other texts, as a file has them where formulas are defused; they stay different.
 
     Apostrophes before a formula are part of it: ``=v`` becomes ``'=v``, and ``'=v`` becomes ``''=v``.
     """

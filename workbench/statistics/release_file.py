@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.params import InputError
 from workbench.params.codec import csv_bytes, parse_json
-from workbench.sanitize.writing import shielded
+from workbench.sanitize.writing import headers
 from workbench.statistics.figure import UNKNOWN, Figure
 
 FIELDS = ("statistic", "column", "group", "value", "estimate", "low", "high", "sparse", "source")
@@ -50,7 +50,7 @@ def encode(figures: Sequence[Figure], kind: str, *, defuse: bool = False) -> byt
 
 def defused_records(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return records whose names and values have an apostrophe before what a spreadsheet would run."""
-    texts = {name: shielded([r[name] for r in found]) for name in TEXTS}
+    texts = {name: headers([r[name] for r in found]) for name in TEXTS}
     return [{**r, **{name: cells[k] for name, cells in texts.items()}} for k, r in enumerate(found)]
 
 

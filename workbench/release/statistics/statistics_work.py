@@ -200,9 +200,12 @@ def _unlike(made: bytes, output: Path, kind: str, plan: Plan) -> Iterator[str]:
     found = decode(data, kind, str(output), len(expected))
     if written(found, kind) != data:
         yield "the file is not written as released statistics are"
+    ways = [found]
     if plan.defuses_formulas and kind == "csv":  # former versions wrote names and values as they are
-        found = defused_records(found)
-    if len(found) != len(expected) or not all(itertools.starmap(_alike, zip(found, expected, strict=True))):
+        ways.append(defused_records(found))
+    if len(found) != len(expected) or not any(
+        all(itertools.starmap(_alike, zip(way, expected, strict=True))) for way in ways
+    ):
         yield "the file's figures do not follow from the noisy answers in the certificate"
 
 
