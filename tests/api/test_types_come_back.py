@@ -157,9 +157,11 @@ def test_bounds_beyond_the_dtype_make_it_wider():
     assert made["n"].dtype == "int64"
 
 
-def test_labels_that_are_not_text_come_back():
+@pytest.mark.parametrize("as_named", [str, int])
+def test_labels_that_are_not_text_come_back(as_named):
     frame = pd.DataFrame({0: [1, 2] * 20, 1: ["a", "b"] * 20})
-    plan = api.plan(frame, epsilon=3, bounds={"0": (0, 3)}, domains={"1": ["a", "b"]})
+    number, name = map(as_named, (0, 1))
+    plan = api.plan(frame, epsilon=3, bounds={number: (0, 3)}, domains={name: ["a", "b"]}, missing=[name])
     assert list(api.synthesize(frame, plan).columns) == [0, 1]
 
 

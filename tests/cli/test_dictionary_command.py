@@ -122,3 +122,10 @@ def test_codes_that_nobody_declared_are_noted_before_they_count_as_numbers(folde
     for codes, noted in (("", True), ("-9", False)):
         (folder / "d.csv").write_text(f"{HEAD},missing_codes\nstay,,real,0,60,,{codes}\n", "utf-8")
         assert (said in run(*draft("--dictionary", "d.csv", "--json")).json["notes"]) is noted
+
+
+def test_one_fact_that_is_open_is_one(folder, run):
+    (folder / "d.csv").write_text(f"{HEAD}\nage,,integer,0,,\ncity,identifier,,,,\n", "utf-8")
+    names = (folder / "people.csv").read_text("utf-8").splitlines()[0].split(",")
+    drops = [word for name in names if name not in ("age", "city") for word in ("--drop", name)]
+    assert '1 public fact is still "?": upper of age' in run(*draft("--dictionary", "d.csv", *drops)).shown

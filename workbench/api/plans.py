@@ -528,11 +528,11 @@ def _one_of(kind: str, kinds: tuple[str, ...], name: str) -> str:
 def _by_column(given: Any, argument: str) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise ParameterError(f"{argument} is not a dict with the names of columns", argument, "give {NAME: …}")
-    return dict(given or {})
+    return {str(name): facts for name, facts in (given or {}).items()}
 
 
 def _names(given: Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+    return [given] if isinstance(given, str) else [str(name) for name in given]
 
 
 def _check_once(given: Mapping[str, Iterable[str]]) -> None:

@@ -20,6 +20,7 @@ from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, WorkbenchError, one_line
+from workbench.params.amounts import counted
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.field import RealField
 from workbench.params.remedies import shown
@@ -273,8 +274,9 @@ def _open_lines(result: Mapping[str, Any]) -> list[str]:
     if not found:
         return []
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    facts = counted(len(found), "public fact is", "public facts are")
     return [
-        f'{len(found)} public facts are still "?": {one_line(", ".join(found[:3]))}{more}',
+        f'{facts} still "?": {one_line(", ".join(found[:3]))}{more}',
         "Open the file and fill them in from what is publicly known.",
     ]
 
