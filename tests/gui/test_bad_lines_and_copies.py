@@ -207,8 +207,9 @@ FIRST = (
 def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands, tmp_path, idle):
     open_file(window, tmp_path, idle, CELLS)
     assert f"⚠ The {FIRST}" in hands.text("data_notices")
+    assert hands.text("data_notices").endswith("The fields named here are under “How it is read”.")
     hands.click("view_dialect")
-    assert "use “trim cells” to strip them." in hands.text("data_notices")
+    assert hands.text("data_notices").endswith("use “trim cells” to strip them."), "the fields are in sight"
     open_file(window, tmp_path, idle, "a,b\n1,2\n3,4\n")
     assert not hands.sees("data_notices")
 

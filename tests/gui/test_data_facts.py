@@ -3,7 +3,8 @@
 import dataclasses
 
 import pytest
-from hands import go_to
+from fits import misfits
+from hands import Hands, go_to
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -138,6 +139,15 @@ def words_above(window, field) -> str:
     """Return the words above a field, which its number belongs to."""
     (title,) = (shown for shown in window.findChildren(QLabel) if shown.buddy() is field)
     return title.text()
+
+
+def test_the_words_above_the_steps_are_read_whole_at_a_large_text(people, qtbot):
+    people.theme.set_scale(150)
+    Hands(people, qtbot).click_cell("attribute_table", "income", "Attribute")
+    people.session.edit_column("income", "coarser", cells=7)
+    field = people.findChild(QLineEdit, "fact_cells")
+    assert words_above(people, field) == "values, steps of 21,429"
+    qtbot.waitUntil(lambda: not [fault for fault in misfits(people) if "steps of" in fault])
 
 
 def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot):

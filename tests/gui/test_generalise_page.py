@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hands import Hands, go_to
 from mishaps import retype, text_of
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QScrollArea, QTableView, QWidget
 
 from workbench.release.verify import verify_release
@@ -43,6 +43,8 @@ def test_hierarchies_stand_beside_their_columns_without_a_scroll(people, finish,
     listed, levels = people.page.columns, people.page.editor.levels
     assert levels.mapTo(people, QPoint(0, 0)).x() > listed.mapTo(people, QPoint(0, 0)).x() + listed.width() - 1
     assert levels.horizontalScrollBar().maximum() == 0
+    heads = [levels.model().headerData(at, Qt.Orientation.Horizontal) for at in range(levels.model().columnCount())]
+    assert heads == ["value", *(f"level\u00a0{number}" for number in range(1, 6))], "one line each"
 
 
 def test_the_level_that_is_found_stands_before_the_highest_one(searched):

@@ -46,6 +46,14 @@ def test_the_help_on_the_window_names_every_tab(code):
         assert named == [page.title for page in PAGES if page.name != "help"]
 
 
+def test_the_text_has_the_room_beside_the_topics_and_lines_that_can_be_read(window, press, qtbot):
+    press(window, "tab_help")
+    topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
+    qtbot.waitUntil(lambda: text.width() > 1.4 * topics.width())
+    window.resize(2400, 800)
+    qtbot.waitUntil(lambda: 800 < text.width() <= 900)
+
+
 def test_the_glossary_is_a_topic(window):
     window.menus.actions["glossary"].trigger()
     assert "Mostly noise: " in window.findChild(QTextBrowser, "help_text").toPlainText()

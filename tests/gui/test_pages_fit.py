@@ -108,6 +108,18 @@ def is_whole(window, name: str) -> bool:
     return area.isVisible() and area.widget().width() <= area.viewport().width()
 
 
+def test_the_name_of_a_released_model_does_not_widen_predict(trained, qtbot) -> None:
+    """The buttons on the right were out of sight."""
+    trained.finish("tab_predict")
+    models = trained.see("predict_models")
+    models.setItemText(
+        0, f"{models.itemText(0)}, trained for the second report of this year on all columns of the plan"
+    )
+    enlarged(trained.window, qtbot)
+    qtbot.wait(100)
+    assert is_whole(trained.window, "predict_area")
+
+
 def test_the_settings_of_each_way_are_as_wide_as_the_page(people, finish, press, qtbot) -> None:
     for way in ("rows", "synthetic", "statistics"):
         finish(people, f"tab_{way}")

@@ -67,8 +67,8 @@ def spent() -> list[str]:
 
 def test_before_the_release_cost_and_columns_are_told_exactly(ready):
     assert text(ready, "release_epsilon") == "ε = 1"
-    assert text(ready, "fact_zero_out") == "1"
-    assert text(ready, "fact_replace_one") == "1"
+    assert text(ready, "fact_zero_out") == "ε 1"
+    assert text(ready, "fact_replace_one") == "ε 1"
     assert text(ready, "fact_cap_left") == "this release sets it"
     assert text(ready, "release_size").startswith("2,000 rows × 5 columns")
     assert text(ready, "release_outside_text").startswith("Nothing")

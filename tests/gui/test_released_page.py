@@ -241,7 +241,7 @@ def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
     hands.idle()
     hands.finish("tab_rows")
     assert "a suspicion of 10 % can grow to 99.7 %" in hands.text("budget_warning")
-    assert hands.text("fact_replace_one") == "8"
+    assert hands.text("fact_replace_one") == "ε 8"
 
 
 # -- How good released rows are, by clicks on the Releases page: scores, a picture of two columns, and the report

@@ -58,7 +58,7 @@ def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press,
         assert hands.cell(TABLE, name, statistic.capitalize()).startswith("± ")
     assert hands.cell(TABLE, "sex", "Histogram").endswith(" rows")
     assert text_of(ready, "release_epsilon") == "ε = 1"
-    assert text_of(ready, "fact_replace_one") == "2"
+    assert text_of(ready, "fact_replace_one") == "ε 2"
     assert text_of(ready, "fact_cap_left") == "this release sets it"
     assert "queries" in text_of(ready, "fact_figures")
     assert statuses() == []
@@ -238,7 +238,7 @@ def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
     assert text_of(ready, "statistics_count_expected").startswith("± ")
     sizes = text_of(ready, "statistics_group_sizes")
     assert sizes.startswith(
-        "Beside each tick groups are of equal size (1,000 rows). If a group has 1 % of all rows (20): "
+        "The ± beside each tick is for groups of equal size (1,000 rows). If a group has 1 % of all rows (20): "
     )
     assert "10 % of all rows (200): " in sizes
     assert sizes.count("mean of age ± ") == 2

@@ -32,7 +32,7 @@ def ready(people, finish, qtbot, target):
 def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
     assert window_choice(ready) == ("auto", "label")
     assert text_of(ready, "release_epsilon") == "ε = 1"
-    assert text_of(ready, "fact_replace_one") == "2"
+    assert text_of(ready, "fact_replace_one") == "ε 2"
     assert text_of(ready, "fact_cap_left") == "this release sets it"
     assert text_of(ready, "fact_counts") == "8 noisy tables, 3 noisy choices of a pair"
     pick(ready, "synthetic_method", MARGINALS.title)
@@ -246,7 +246,7 @@ def test_a_delta_stands_beside_epsilon_and_is_charged(ready, press, release, idl
     retype(ready, qtbot, "synthetic_delta", "1e-6")
     idle(ready)
     assert text_of(ready, "release_epsilon") == "ε = 1, δ = 1e-06"
-    assert text_of(ready, "fact_replace_one") == "2, δ = 3.72e-06"
+    assert text_of(ready, "fact_replace_one") == "ε 2, δ = 3.72e-06"
     assert "second" in text_of(ready, "fact_needs")
     (question,) = release()
     assert "This charges ε = 1 and δ = 1e-06" in question

@@ -110,7 +110,8 @@ def test_what_was_charged_is_said_with_its_delta(delta, told):
     from workbench.gui.pages.train.messages import finished
 
     paid = {"epsilon_charged": Decimal(1), "delta_charged": Decimal(delta), "epsilon_remaining": Decimal(2), "uses": ""}
-    assert finished(SimpleNamespace(output="net", **paid)) == f"Released to net. Charged {told} 2 remain under the cap."
+    said = finished(SimpleNamespace(output="net", **paid))
+    assert said == f"Released to net. Charged {told} ε = 2 remains under the cap."
 
 
 def test_without_a_table_the_button_leads_to_the_data(window, press):

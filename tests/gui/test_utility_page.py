@@ -195,6 +195,8 @@ def test_made_up_rows_have_no_badge(utility, qtbot, finish, press, idle):
     assert page.figure.badge == ""
     press(utility, "curve_copy")
     assert "private" not in utility.statusBar().currentMessage()
+    press(utility, "curve_as_table")
+    assert not page._badge.isVisible()
     finish(utility, "tab_compare")
     assert utility.page.figure.badge == ""
 
@@ -454,6 +456,7 @@ def test_the_table_of_figures_holds_what_is_drawn_and_is_copied_with_its_badge(u
     press(utility, "curve_as_table")
     table = page.table
     assert table.isVisible()
+    assert page._badge.isVisible()
     assert not page.plot.isVisible()
     shown_now = {(line[0], line[1]): line[2] for line in lines_in(table)}
     for series in page.figure.series:

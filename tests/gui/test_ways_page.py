@@ -354,6 +354,24 @@ def test_one_more_question_is_typed_and_any_pair_can_be_asked(hands):
     assert table.rowCount() == before
 
 
+def test_the_least_epsilon_of_a_wish_is_of_a_way_that_answers_it(hands):
+    """It was looked for before it was known which ways do, and synthetic rows were said to need more than any ε."""
+    hands.click("tab_questions")
+    hands.type_into("wishes", "mean(income by sex) ± 5000")
+    hands.key(Qt.Key.Key_Return)
+    hands.finish("tab_ways")
+    assert cell(hands, "The mean of income by sex", "Synthetic") == "–"
+    hands.until(lambda: hands.sees("ways_least"))
+    told = hands.text("ways_least")
+    assert told.startswith("The mean of income by sex within ± 5000: at least ε = ")
+    assert told.endswith(" for statistics.")
+
+
+def test_a_median_shows_the_margin_it_is_marked_by(hands):
+    answer_questions(hands, "named", "figures")
+    assert cell(hands, "The median of age", "within").startswith("± ")
+
+
 def answer_questions(hands: Hands, who: str, *asks: str) -> None:
     """Answer who gets it and what they will ask of it by clicks, and come back."""
     hands.click("tab_questions")

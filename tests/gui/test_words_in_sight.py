@@ -62,7 +62,7 @@ def test_the_cost_says_what_zero_out_and_replace_one_compare(people, finish):
     card = people.findChild(QWidget, "release_cost")
     assert card.findChild(QLabel, "release_compared").isVisible()
     names = [card.findChild(QLabel, f"fact_{key}").accessibleName() for key in ("zero_out", "replace_one")]
-    assert names == ["blanked (zero-out): 1", "replaced (replace-one): 1"]
+    assert names == ["blanked (zero-out): ε 1", "replaced (replace-one): ε 1"]
 
 
 def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual(people, press, qtbot):

@@ -78,7 +78,7 @@ class Question:
     @property
     def wish(self) -> Wish | None:
         """The wish that somebody could type for it, with the present margin; ``None`` where it has no margin."""
-        if self.asked not in WISHED or (self.asked, self.wished) == ("median", False) or self.words.startswith("how "):
+        if self.asked not in WISHED or self.words.startswith("how "):
             return None
         return Wish(self.asked, self.columns, self.enough, self.value, self.by)
 

@@ -151,9 +151,9 @@ class ReadingFacts(QWidget):
 
     def _fit(self) -> None:
         for fact, holder in self._holders.items():
-            short = fact == "missing_codes"
-            holder.setMinimumWidth(scaled(SHORT if short else NARROW, WIDTH))
-            holder.setMaximumWidth(scaled(SHORT if short else WIDTH))
+            short, words = fact == "missing_codes", self._titles[fact].sizeHint().width()
+            holder.setMinimumWidth(max(scaled(SHORT if short else NARROW, WIDTH), words))
+            holder.setMaximumWidth(max(scaled(SHORT if short else WIDTH), words))
 
     def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
         """Show the facts of one attribute; an edit changes every column of ``edited`` that it fits."""
@@ -204,7 +204,7 @@ class ReadingFacts(QWidget):
         if column.protected and column.numeric and not column.unfilled and not column.problems():
             made = column.column().grid()
             self.cells.setPlaceholderText(tr("automatic: {size}", size=tr_number(made.cells.size, ",")))
-            step = tr("one day") if column.kind == "date" and made.step == 1 else tr_number(made.step, ".6g")
+            step = tr("one day") if column.kind == "date" and made.step == 1 else tr_number(made.step, ",.6g")
             # Whole numbers keep whole steps, so that there can be fewer values than were asked for.
             fewer = column.cells not in (None, made.cells.size)
             title = (
@@ -214,6 +214,7 @@ class ReadingFacts(QWidget):
             now = tr("{help}. Now: {values} in steps of {step}.", help=tr(HELP["cells"]), values=values, step=step)
             self.cells.setToolTip(now)
         self._titles["cells"].setText(title)
+        self._fit()
 
     # -- taking ---------------------------------------------------------------------------------------------------
 

@@ -261,11 +261,14 @@ _OPTION = re.compile(r'--([a-z]+(?:-[a-z]+)*)(?: (yes|no|\d+|"[^"]+")| a,b,c)?')
 """An option of a command in a sentence of the reader, and its value."""
 
 
-def notices_in_words(table: Table) -> str:
-    """Return what the reader chose for the person, a line each; options of a command are called by their fields."""
+def notices_in_words(table: Table, *, beside: bool = False) -> str:
+    """Return what the reader chose for the person, a line each; options of a command are called by their fields.
+
+    Where these are is said unless they are ``beside``.
+    """
     found = [_OPTION.subn(_field, tr_sentence(notice)) for notice in table.notices]
     lines = [f"⚠ {as_sentence(worded)}" for worded, _ in found]
-    if any(options for _, options in found):
+    if not beside and any(options for _, options in found):
         lines[-1] += " " + tr("The fields named here are under “How it is read”.")
     return "\n".join(lines)
 

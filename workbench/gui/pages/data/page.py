@@ -286,7 +286,7 @@ class DataPage(PageFrame):
         """Show what is still open, and what the highlighted button does about it."""
         if not self._whole:
             return
-        say(self._notices, _notices(self.session.opened))
+        say(self._notices, _notices(self.session.opened, beside=self._shown == "dialect"))
         if self.session.opened is not None:
             second = title_of(self.session.opened.second) if self.session.opened.second else ""
             self._summary.set_whole(_summary(self.session.opened), wrapped=True)
@@ -395,7 +395,7 @@ def _summary(opened: OpenTable) -> str:
     return tr("{size}  ·  a sample", size=size) if opened.is_sample else size
 
 
-def _notices(opened: OpenTable | None) -> str:
+def _notices(opened: OpenTable | None, *, beside: bool) -> str:
     from workbench.gui.pages.data.dialect import notices_in_words
 
-    return notices_in_words(opened.table) if opened is not None else ""
+    return notices_in_words(opened.table, beside=beside) if opened is not None else ""

@@ -262,7 +262,11 @@ class HierarchyEditor(QWidget):
             self._show_form(levels)
         elif self._form is not None and levels.way is not None and self._form.value() != levels.way:
             self._form.set_value(levels.way)
-        titles = [tr("value"), *(tr("level {number}", number=n) for n in range(1, levels.hierarchy.height + 1))]
+        heads = (tr("level {number}", number=n) for n in range(1, levels.hierarchy.height + 1))
+        titles = [
+            tr("value"),
+            *(head.replace(" ", "\u00a0") for head in heads),
+        ]  # one line each, however many there are
         rows = list(zip(*(level[:MOST_VALUES] for level in levels.hierarchy.levels), strict=True))
         self.levels.show_rows(titles, rows, titles[:1] if name in self._session.plan.numeric else ())
 

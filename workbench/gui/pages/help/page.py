@@ -54,7 +54,7 @@ class HelpPage(PageFrame):
         session.theme_changed.connect(lambda: left.setFixedWidth(scaled(LIST_WIDTH, WIDEST)))
         right = Card(self._text, pad=8)
         hold_most(right, READABLE)
-        self.body.addLayout(row(left, (right, 1), None, spacing=12), 1)
+        self.body.addLayout(row(left, (right, 100), None, spacing=12), 1)
         self.set_note(tr("The same text as “workbench help TOPIC” prints. Nothing here reads the table."))
         self._search.textChanged.connect(self._narrow)
         self._list.currentItemChanged.connect(lambda item, _former: self._show(item))

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
 HIGH = 800
+LETTERS = 24  # of a released model that are always read; its list would widen the page
 """Pixels of a page that has room for the rows before there are predictions."""
 
 NO_MODEL = tr_later("Choose a released model, or the folder of one that was released elsewhere.")
@@ -143,6 +144,7 @@ class PredictPage(PageFrame):
 
     def _model_card(self) -> Card:
         self._folder = PathField("predict_model", tr("Folder of the model"), tr("The folder of a released model"))
+        self._folder.setPlaceholderText(tr("The folder of a released model"))
         self._folder.editingFinished.connect(self._open)
         ask = partial(ask_for_folder, self, tr("The folder of a released model"))
         browse = self._folder.chooser(ask, tr("Choose the folder of a released model"), self._open)
@@ -153,6 +155,7 @@ class PredictPage(PageFrame):
         self._weights.chosen.connect(self._open_with_weights)
         tip = tr("Every model that this ledger released")
         self._released = named(ChoiceBox(), "predict_models", tr("Released models"), tip)
+        self._released.give_way(LETTERS)
         self._released.activated.connect(self._take_released)
         self._released.hide()
         model = Card(label(tr("MODEL"), "caption"), self._released, row(self._folder, browse))
@@ -168,6 +171,7 @@ class PredictPage(PageFrame):
         self._rows = label("", wrap=True, name="predict_rows")
         tip = tr("A CSV file; only you can read it")
         self._target = PathField("predict_output", tr("File for the predictions"), tip)
+        self._target.setPlaceholderText(tr("File for the predictions"))
         title, kinds = tr("Where to write the predictions"), tr("CSV (*.csv)")
         save = self._target.chooser(
             lambda: ask_where_to_save(self, title, self._target.text(), kinds), tr("Choose a file for the predictions")

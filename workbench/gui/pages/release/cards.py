@@ -247,11 +247,11 @@ class CostCard(Card):
         self._show_short(cost, delta, done=done)
 
     def _neighbours(self, found: Foreseen | None, cost: Decimal | None, delta: Decimal) -> list[Fact]:
-        blanked = replaced = "–" if cost is None else with_delta(at_most(cost), delta)
+        blanked = replaced = "–" if cost is None else with_delta(f"ε {at_most(cost)}", delta)
         if cost is None or (found is None and self._session.way != "rows"):
             replaced = "–"
         elif found is not None and not found.local:
-            replaced = replaced_words(cost, delta).removeprefix("ε = ")
+            replaced = replaced_words(cost, delta).replace("ε = ", "ε ", 1)
         tip = f"{tr(ZERO_OUT)}\n{in_full(cost)}".strip()
         return [
             Fact("zero_out", tr("blanked (zero-out)"), blanked, tip=tip),

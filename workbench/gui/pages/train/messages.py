@@ -122,7 +122,7 @@ def finished(result: Any) -> str:
     delta = f", δ = {entered(model.delta_charged)}" if model.delta_charged else ""
     stated = [
         tr(
-            "Released to {output}. Charged ε = {cost}; {left} remain under the cap.",
+            "Released to {output}. Charged ε = {cost}; ε = {left} remains under the cap.",
             output=model.output,
             cost=f"{at_most(model.epsilon_charged)}{exactly(model.epsilon_charged)}{delta}",
             left=at_least(model.epsilon_remaining),

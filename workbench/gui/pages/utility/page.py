@@ -131,7 +131,8 @@ class UtilityPage(RunPage):
         self._empty = label("", "muted", wrap=True, name="curve_empty")
         heading = label(tr("How much worse do models get with privacy?"), "heading")
         inviting = panel(stack(None, heading, self._empty, None, margins=(48, 0, 48, 0)))
-        figures = panel(stack(8, panel(row(None, badge(), 12)), self.table))
+        self._badge = badge()
+        figures = panel(stack(8, panel(row(None, self._badge, 12)), self.table))
         self._views = views(inviting, self.plot, figures)
         picture = Card(self._views, pad=4)
         self.body.add(self.setup, (picture, 1))
@@ -263,6 +264,7 @@ class UtilityPage(RunPage):
         show_if(figure is not None, *self._switch.values(), self._copy, self._save, self._says)
         self._views.setCurrentIndex(0 if figure is None else 1 if self._switch[CURVE].isChecked() else 2)
         self.table.show_figure(figure)
+        self._badge.setVisible(figure is not None and bool(figure.badge))
         if figure is None or self._snapshot is None:
             self.plot.clear()
             return

@@ -180,7 +180,6 @@ class WaysPage(PageFrame):
         if self._least is not None and former != self.session.plan.with_(epsilon=former.epsilon):
             self._least = self._looked = None  # found for other columns or questions
         self._marks.follow()
-        self._look_for_new_wish()
 
     def _forget(self) -> None:
         self.forget()
@@ -214,6 +213,7 @@ class WaysPage(PageFrame):
         self._truth.setText(tr("Another draw") if drawn is not None else tr("Show the truth"))
         self._truth.setEnabled(not self.running)
         self._show_counts()
+        self._look_for_new_wish()
         self._look_for_unanswered()
         self._show_least()
         self._show_solved()
@@ -333,6 +333,9 @@ class WaysPage(PageFrame):
         self.session.edit(tr("ask one more"), plan)
 
     def _look_for_new_wish(self) -> None:
+        """Look for the least ε of a wish that was typed, once it is known which ways answer it."""
+        if self._marks.ways is None:
+            return
         wishes = frozenset(self.session.questions.asked.wishes)
         new, self._wished = wishes - self._wished, wishes
         asked = questions_of(self.session)
@@ -363,11 +366,9 @@ class WaysPage(PageFrame):
 
     def _answering(self, at: int) -> str:
         """Return the chosen way, or where it has no answer to a question another one that has; empty where none has."""
-        found, chosen = self._marks.ways, self.session.way
-        if found is None:
-            return chosen if chosen in WITH_FIGURES else WITH_FIGURES[0]
-        answers = {w.name: w.answers[at].half_length for w in found.ways if at < len(w.answers)}
-        fitting = [name for name in (chosen, *WITH_FIGURES) if answers.get(name) is not None]
+        found = self._marks.ways
+        answers = {w.name: w.answers[at].half_length for w in (found.ways if found else ()) if at < len(w.answers)}
+        fitting = [name for name in (self.session.way, *WITH_FIGURES) if answers.get(name) is not None]
         return fitting[0] if fitting else ""
 
     def _look_for_unanswered(self) -> None:

@@ -158,7 +158,7 @@ def _sizes(found: Sequence[FigureForecast]) -> str:
             )
         )
     said = tr(
-        "Beside each tick groups are of equal size ({equal} rows). If a group has {parts}.",
+        "The ± beside each tick is for groups of equal size ({equal} rows). If a group has {parts}.",
         equal=tr_number(equal, ","),
         parts="; ".join(parts),
     )
