@@ -87,6 +87,13 @@ def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(re
     assert ("mean", "income") in asked(ready)
     assert ready.page._pane.model.wished() == (), "the ticks give it, in whatever order they name the groups"
     pick(ready, "statistics_by_1", "none, all rows")
+    of_levels = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("quantile(age, 0.9) ± 9",)))
+    ready.session.edit("ask", of_levels)
+    assert [one.at for one in ready.page._pane.model.wished()] == [(0.9,)]
+    hands.click_cell(TABLE, "age", "Quantiles")
+    assert ready.page._pane.model.wished() == ()
+    of_age = [one.at for one in ready.page._pane.request().figures if one.statistic == "quantiles"]
+    assert of_age == [(0.25, 0.5, 0.75, 0.9)], "a tick gives what is wished for, too"
     ready.session.edit("ask", wish)
     idle(ready)
     release("yes")

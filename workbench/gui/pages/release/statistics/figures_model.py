@@ -25,6 +25,8 @@ from workbench.statistics.asked import (
     COVARIANCE,
     OF_AMOUNTS,
     OF_PAIRS,
+    QUANTILES,
+    QUARTERS,
     RANGES,
     REGRESSION,
     TOP,
@@ -309,6 +311,7 @@ class FiguresModel(EditedModel):
         self._bins: dict[str, int] = {}
         self._checked: Checked | None = None
         self.groups: tuple[str, ...] = ()
+        self._figures: tuple[Statistic, ...] = ()  # what answers what will be asked
 
     # -- what is asked for ----------------------------------------------------------------------------------------
 
@@ -323,6 +326,7 @@ class FiguresModel(EditedModel):
         """Show the columns that the plan protects now; one of another kind than before begins as is usual."""
         former, columns = {column.name: column.kind for column in self._columns}, self.session.plan.protected
         others = [c.name for c in columns] != list(former)
+        self._figures = self._asked()
         usual = self._usual()
         if usual != self._followed:  # something else will be asked: what nobody has changed follows
             self._ticks = {name: ticks for name, ticks in self._ticks.items() if ticks != self._followed.get(name)}
@@ -368,6 +372,7 @@ class FiguresModel(EditedModel):
                 column=column.name,
                 bins=self._bins.get(column.name) if statistic == "histogram" else None,
                 by=self.groups or None,
+                at=self._levels(column.name) if statistic == QUANTILES else None,
             )
             for column in self._columns
             for statistic in ("histogram", "mean", "quantiles", "sum", "std", "mode")
@@ -377,8 +382,14 @@ class FiguresModel(EditedModel):
     def wished(self) -> tuple[Statistic, ...]:
         """Return the figures that wishes ask for and no tick gives: of groups of their own, or at stated quantiles."""
         ticked = {(one.statistic, one.column, frozenset(one.by or ())) for one in self.wanted()}
-        figures = (one for one in self._asked() if one.by is not None or one.at is not None)
+        figures = (one for one in self._figures if one.by is not None or one.at is not None)
         return tuple(one for one in figures if (one.statistic, one.column, frozenset(one.by or ())) not in ticked)
+
+    def _levels(self, column: str) -> tuple[float, ...] | None:
+        """Return the quantiles of a tick: the quarters, and what a wish about the same rows asks for."""
+        own = (one for one in self._figures if one.statistic == QUANTILES and one.column == column)
+        levels = {level for one in own if set(one.by or ()) == set(self.groups) for level in one.at or ()}
+        return tuple(sorted(levels.union(QUARTERS))) if levels else None
 
     def further(self, statistic: str) -> tuple[Statistic, ...]:
         """Return what goes with ticks: pairs and regressions with means, ranges with quantiles, top with the mode."""
@@ -420,7 +431,7 @@ class FiguresModel(EditedModel):
     def _usual(self) -> dict[str, set[str]]:
         """Return those of them that are ticks, by column."""
         found = dict[str, set[str]]()
-        for figure in self._asked():
+        for figure in self._figures:
             if figure.by is None and figure.at is None:
                 found.setdefault(figure.column or "", set()).add(figure.statistic)
         return found
