@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.pages.data.domain_editor import listed
 from workbench.gui.pages.data.facts import read
+from workbench.gui.pages.ways.table import outside_of
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.widgets.declared import written
@@ -95,8 +96,10 @@ def test_a_suspected_code_is_declared_by_one_click_and_bounds_are_held_against_t
     whole = window.findChild(QLabel, "whole_told")
     counts = "In score a number may be a code for a missing value: it counts as a number."
     assert counts in whole.accessibleName()
+    assert counts in outside_of(window.session)
     press(window, "suspicion_accept_0")
     idle(window)
+    assert counts not in outside_of(window.session)
     assert (window.session.plan.column("score").missing_codes, said.text()) == (("-9",), "")
     assert window.session.profile_of("score").missing == 3
     assert not window.findChild(QLabel, "suspicion_0").isVisible()

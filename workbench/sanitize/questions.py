@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.params import ParameterError, Parameters, choice, texts
 from workbench.params.field import did_you_mean
-from workbench.sanitize.wishes import CORRELATION, MEDIAN, Wish
+from workbench.sanitize.wishes import CORRELATION, MEDIAN, QUANTILE, Wish
 
 if TYPE_CHECKING:  # loads polars, which the window's first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -107,8 +107,13 @@ ASKS = (
     Ask(FIGURES, "A few exact figures", "A handful of figures, each as near to the truth as ε allows", (A_FEW,)),
 )
 
-ASK_OF = {CORRELATION: PAIRS, MEDIAN: FIGURES, MODEL: MODEL, ROWS: ROWS}
+_ASK_OF = {CORRELATION: PAIRS, MEDIAN: FIGURES, QUANTILE: FIGURES, MODEL: MODEL, ROWS: ROWS}
 """Which ask a question belongs to, by what it asks; any other is of averages and shares."""
+
+
+def ask_of(asked: str, by: Sequence[str]) -> str:
+    """Return the ask that a question belongs to: exact figures, where only statistics say how near they are."""
+    return FIGURES if by else _ASK_OF.get(asked, AVERAGES)
 
 
 def recipient(name: str) -> Recipient:
@@ -211,8 +216,8 @@ class Questions:
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The asks, with those that the wishes belong to: only statistics have a median; exact figures by default."""
-        given = {*self.asks, *(ASK_OF.get(wish.asked, AVERAGES) for wish in self.wishes_of(self.needed))}
+        """The asks, with those that the wishes belong to: exact figures by default."""
+        given = {*self.asks, *(ask_of(wish.asked, wish.by) for wish in self.wishes_of(self.needed))}
         return tuple(name for name in NAMES if name in given) or (FIGURES,)
 
     def left_out(self, way: str) -> tuple[str, ...]:

@@ -15,13 +15,13 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.questions import (
     A_FEW,
     A_MODEL,
-    ASK_OF,
     AVERAGES,
     FIGURES,
     NOISY,
     RECIPIENTS,
     WAYS,
     Questions,
+    ask_of,
 )
 from workbench.sanitize.questions import PAIRS as PAIRED
 from workbench.sanitize.questions import ROWS as LOOKED_AT
@@ -116,7 +116,7 @@ class Advice:
     def _near(self, way: Way, ask: str) -> int | None:
         """Return how many questions of an ask a way answers; ``None`` where that is not known yet, or there is none."""
         pairs = zip(self.questions, way.answers, strict=True)
-        marks = [answer.mark for question, answer in pairs if ASK_OF.get(question.asked, AVERAGES) == ask]
+        marks = [answer.mark for question, answer in pairs if ask_of(question.asked, question.by) == ask]
         return None if not marks or NOT_KNOWN in marks else marks.count(YES)
 
     @cached_property

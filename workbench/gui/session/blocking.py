@@ -102,6 +102,23 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
     return Refused("domain", words)
 
 
+def suspected_codes(column: DraftColumn, profile: ColumnProfile) -> tuple[str, ...]:
+    """Return the cells that may be codes for missing values, unless the declared bounds, or the list, hold them all."""
+    cells = next((s.cells for s in profile.suspicions if s.what == "missing-code"), ())
+    if column.lower is None or column.upper is None:
+        return () if set(cells) <= set(column.domain or ()) else cells
+    held = (column.lower <= float(cell.replace(",", ".")) <= column.upper for cell in cells)
+    return () if all(held) else cells
+
+
+def codes_told(opened: OpenTable | None, plan: DraftPlan) -> str:
+    """Return that columns may have codes for missing values that nobody declared; empty where none seems to."""
+    seen = [] if opened is None else [(c, opened.profiles.get(c.name)) for c in plan.protected]
+    found = ", ".join(c.name for c, profile in seen if profile is not None and suspected_codes(c, profile))
+    told = tr("In {columns} a number may be a code for a missing value: it counts as a number.", columns=found)
+    return told if found else ""
+
+
 FACT_WORDS = {
     "lower": tr_later("bounds"),
     "upper": tr_later("bounds"),

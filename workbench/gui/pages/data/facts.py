@@ -13,6 +13,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from workbench.data.schema import Attribute
+from workbench.gui.session.blocking import suspected_codes
 from workbench.gui.session.draft import OPEN, DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import of_all, protect_changes
 from workbench.gui.session.error_text import suspicion_text
@@ -91,16 +92,8 @@ def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Sus
         return ()
     dated = column.date_order not in (None, OPEN) or not column.protected
     listed = {word for word, _rows in profile.words} <= set(column.domain or ())
-    coded = _within(column, next((s.cells for s in profile.suspicions if s.what == "missing-code"), ()))
-    settled = {"date-order": dated, "missing": listed, "missing-code": coded}
+    settled = {"date-order": dated, "missing": listed, "missing-code": not suspected_codes(column, profile)}
     return tuple(s for s in profile.suspicions if not settled.get(s.what, False))
-
-
-def _within(column: DraftColumn, cells: tuple[str, ...]) -> bool:
-    """Whether somebody declared bounds that hold all these numbers, or a list that has them: they are values."""
-    if column.lower is None or column.upper is None:
-        return set(cells) <= set(column.domain or ())
-    return all(column.lower <= float(cell.replace(",", ".")) <= column.upper for cell in cells)
 
 
 class SuspicionLines(QWidget):

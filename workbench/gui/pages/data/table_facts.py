@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QSplitter, QWidget
 
 from workbench.data.databases.address import title_of
-from workbench.gui.pages.data.facts import Edit, unsettled
-from workbench.gui.session.blocking import refused_columns
+from workbench.gui.pages.data.facts import Edit
+from workbench.gui.session.blocking import codes_told, refused_columns
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
@@ -21,9 +20,6 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 from workbench.sanitize.writing import shielded
-
-if TYPE_CHECKING:
-    from workbench.data.columns.profile import ColumnProfile
 
 TITLE = tr_later("Rows per person")
 PERSON = tr_later(
@@ -176,21 +172,14 @@ def _has_formula(values: tuple[str, ...]) -> bool:
     return shielded(values) != [*values]
 
 
-def _may_hold_codes(column: DraftColumn, profile: ColumnProfile | None) -> bool:
-    return any(suspicion.what == "missing-code" for suspicion in unsettled(column, profile))
-
-
 def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
     """Return what a release does with the rows that is to be known before it, a sentence each."""
     refused = refused_columns(opened, plan)
     if refused:
         columns = listed(refused)
         yield tr("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.", columns=columns)
-    coded = [c.name for c in plan.protected if opened is not None and _may_hold_codes(c, opened.profiles.get(c.name))]
-    if coded:
-        yield tr(
-            "⚠ In {columns} a number may be a code for a missing value: it counts as a number.", columns=listed(coded)
-        )
+    if coded := codes_told(opened, plan):
+        yield f"⚠ {coded}"
     yield from (f"✕ {as_sentence(p.text)}" for p in plan.problems() if p.field == "unit")
     if opened is not None and opened.second:
         yield tr_n(
