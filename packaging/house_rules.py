@@ -115,6 +115,7 @@ MANY = {
     "deep/table_kernel:logistic": "a compiled loop over arrays, which cannot be put into one object",
     "gui/pages/utility/tasks:study": _RUN,
     "rappor/simulate:simulate": _RUN,
+    "release/risk_report:risk_report": _RUN,
     "sanitize/plan_template:draft": "facts of a table, each of which a caller may have or not, as keywords",
     "studies/curve:run_curve": _RUN,
 }
