@@ -15,7 +15,7 @@ from workbench.gui.gauges.budget import DELTA_WORDS, first_words, second_words, 
 from workbench.gui.project.open_table import changed_since
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import AccountView, ReleasedStep
-from workbench.gui.session.blocking import codes_told
+from workbench.gui.session.blocking import codes_in_words
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
@@ -421,7 +421,7 @@ def _warnings(outlook: BeforeRelease) -> str:
     high = warned_of(outlook.plan.questions, outlook.plan.epsilon, outlook.cost.epsilon)
     lacks = lacking(outlook.lacks)
     outside = _listed(tr("Not covered by ε:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
-    coded = warning(codes_told(outlook.opened, outlook.plan))
+    coded = warning(codes_in_words(outlook.opened, outlook.plan))
     return f"{warning(high)}{coded}{lacks}{outside}{_about_the_file(outlook)}"
 
 

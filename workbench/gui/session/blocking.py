@@ -111,7 +111,7 @@ def suspected_codes(column: DraftColumn, profile: ColumnProfile) -> tuple[str, .
     return () if all(held) else cells
 
 
-def codes_told(opened: OpenTable | None, plan: DraftPlan) -> str:
+def codes_in_words(opened: OpenTable | None, plan: DraftPlan) -> str:
     """Return that columns may have codes for missing values that nobody declared; empty where none seems to."""
     seen = [] if opened is None else [(c, opened.profiles.get(c.name)) for c in plan.protected]
     found = ", ".join(c.name for c, profile in seen if profile is not None and suspected_codes(c, profile))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QSplitter, QWidget
 
 from workbench.data.databases.address import title_of
 from workbench.gui.pages.data.facts import Edit
-from workbench.gui.session.blocking import codes_told, refused_columns
+from workbench.gui.session.blocking import codes_in_words, refused_columns
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence, typed
@@ -178,7 +178,7 @@ def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
     if refused:
         columns = listed(refused)
         yield tr("⚠ Missing or invalid values in {columns}: a release stops there, unless replaced.", columns=columns)
-    if coded := codes_told(opened, plan):
+    if coded := codes_in_words(opened, plan):
         yield f"⚠ {coded}"
     yield from (f"✕ {as_sentence(p.text)}" for p in plan.problems() if p.field == "unit")
     if opened is not None and opened.second:

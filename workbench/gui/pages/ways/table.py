@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from workbench.gui.pages.release_tasks import asked_plan
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
-from workbench.gui.session.blocking import codes_told
+from workbench.gui.session.blocking import codes_in_words
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
@@ -246,7 +246,7 @@ def outside_of(session: Session) -> tuple[str, ...]:
     found = list(map(tr_sentence, outside_guarantee(session.plan.plan())))
     if session.opened.table.doubts:
         found.append(tr(GUESSED).removeprefix("⚠ "))
-    guessed, coded = unconfirmed(session), codes_told(session.opened, session.plan)
+    guessed, coded = unconfirmed(session), codes_in_words(session.opened, session.plan)
     return (*found, *filter(None, (coded, guessed, tr(SEEN) if session.account.seen else "")))
 
 
