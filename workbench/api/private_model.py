@@ -262,7 +262,7 @@ class UnreadableRowsError(InputError, ValueError):
 
 @contextmanager
 def unreadable_rows(target: str | None = None) -> Iterator[None]:
-    """Raise a ValueError in place of what the program says of a cell that cannot be used; ``target`` is what y is."""
+    """Raise a ValueError where a cell cannot be used, with ways out in Python; ``target`` is the name given to y."""
     try:
         yield
     except InputError as error:

@@ -103,7 +103,7 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
 
 
 def suspected_codes(column: DraftColumn, profile: ColumnProfile) -> tuple[str, ...]:
-    """Return the cells that may be codes for missing values, unless the declared bounds, or the list, hold them all."""
+    """Return the cells that may be codes for missing values; none where declared bounds or values include them all."""
     cells = next((s.cells for s in profile.suspicions if s.what == "missing-code"), ())
     if column.lower is None or column.upper is None:
         return () if set(cells) <= set(column.domain or ()) else cells

@@ -28,7 +28,7 @@ _LEAST_STEP = 0.01
 _NODES, _COMMON = (0.1, 0.01), 0.003
 """Variances of a step that all cells of one node have in common, and of one that all nodes have."""
 _NODE_HEIGHTS, _OWN = (0.3, 0.1, 0.03, 0.01, 0.003), 0.3
-"""Variances of what a column does, and the part of them that each node has for itself."""
+"""Variances of the effect of a column, and the part of each that differs from node to node."""
 
 
 @lru_cache(maxsize=32)
