@@ -12,7 +12,8 @@ from command_cases import Run
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting import run_curves
-from workbench.privacy.accounting.event import group
+from workbench.privacy.accounting.accountant import loss
+from workbench.privacy.accounting.event import PoissonGaussian, group
 from workbench.privacy.accounting.event_text import events_of, from_plain, to_plain
 from workbench.privacy.accounting.leaves import alternatives
 from workbench.privacy.explain.sections import sections
@@ -144,10 +145,11 @@ def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_re
     assert many["epsilon"] <= many["closed_form"]
 
 
-def test_the_curves_of_a_run_are_a_csv_file(tmp_path, run, monkeypatch):
+@pytest.mark.parametrize("bands", [1, 5])
+def test_the_curves_of_a_run_are_a_csv_file(tmp_path, run, monkeypatch, bands):
     monkeypatch.setattr(run_curves, "POINTS", 3)
     monkeypatch.setattr(run_curves, "HEAT_POINTS", 2)
-    given = shlex.split("--rows 600 --batch 60 --noise 2 --epochs 2 --delta 1e-4 --accountant rdp")
+    given = shlex.split(f"--rows 600 --batch 60 --noise 2 --epochs 2 --delta 1e-4 --accountant rdp --bands {bands}")
     target = tmp_path / "curves.csv"
     found = asked(run, "dpsgd", *given, "--curves", str(target))
     lines = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
@@ -187,6 +189,15 @@ def test_pld_is_the_default_and_the_text_rounds_up(run):
     assert result["epsilon"] <= shown < result["epsilon"] + 1e-4
 
 
+def test_a_run_whose_steps_share_noise_costs_what_its_turns_cost(run):
+    result = run("budget", "dpsgd", *MNIST, "--bands", "8", "--accountant", "rdp", "--json").done
+    alone = loss(PoissonGaussian(8 * 64 / 60_000, 1.0, -(-14_070 // 8)), 1e-5, "rdp")
+    assert result["epsilon"] == alone.epsilon
+    assert (result["bands"], result["steps"]) == (8, 14_070)
+    assert "at one step of every 8" in run("budget", "dpsgd", *MNIST, "--bands", "8").shown
+    assert "at one step" not in run("budget", "dpsgd", *MNIST).shown
+
+
 def test_gaussian_gives_the_analytic_sigma(run):
     result = run("budget", "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1", "--json").done
     assert result["sigma"] == pytest.approx(3.730631634815942, abs=1e-7)
@@ -210,6 +221,8 @@ def test_belief_gives_both_bounds_and_the_note(run):
         (["dpsgd", *MNIST, "--accountant", "pdl"], "did you mean 'pld'"),
         (["dpsgd", *MNIST[:3], "60001", *MNIST[4:]], "larger than the table"),
         (["dpsgd", *MNIST, "--noise", "0"], "--noise"),
+        (["dpsgd", *MNIST, "--bands", "65"], "--bands"),
+        (["dpsgd", *MNIST[:3], "2000", *MNIST[4:], "--bands", "31"], "give bands of at most 30"),
         (["dpsgd", *MNIST, "--epochs", "1.5"], "--epochs"),
         (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),
         (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),

@@ -74,7 +74,7 @@ def _simulated(result: Mapping[str, Any]) -> list[str]:
 
 _WORDS = {
     "dpsgd": "epsilon at most {epsilon:up4} at delta = {delta:g} ({accountant}, {by})\n"
-    "{steps:n step}, each row in a batch with probability {sample_rate:figure}\n"
+    "{steps:n step}, each row in a batch with probability {sample_rate:figure}{turns}\n"
     "neighbours: {relation}; replacing one row: epsilon {replace_one[epsilon]:up4}, delta {replace_one[delta]:figure}",
     "gaussian": "sigma = {sigma:up6} (analytic Gaussian, Balle & Wang 2018)\n"
     "the textbook's {textbook_sigma:figure} {verdict}",
@@ -102,7 +102,8 @@ _WORDS = {
 
 def _accountant(result: Mapping[str, Any]) -> dict[str, str]:
     order, grid = result["order"], result["discretisation"] or 0
-    return {"by": f"order {order:g}" if order else f"loss grid {grid:.2g}"}
+    turns = f" at one step of every {result['bands']}, and at no other" if result["bands"] > 1 else ""
+    return {"by": f"order {order:g}" if order else f"loss grid {grid:.2g}", "turns": turns}
 
 
 def _textbook(result: Mapping[str, Any]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     LEAST_NOISE,
+    MOST_BANDS,
     MOST_NOISE,
     Loss,
     accountant_names,
@@ -31,7 +32,6 @@ OPTIMIZERS = ("sgd", "adam", "adamw")
 OPTIMIZER_TITLES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW"}
 DEVICE_TITLES = {AUTO: "automatic", CPU: "processor", CUDA: "GPU"}
 CLIPPINGS = ("flat", "per-layer", "automatic")
-MOST_BANDS = 64
 
 SAMPLING = "Poisson: each row is in each batch by an independent coin"
 IN_TURN = (

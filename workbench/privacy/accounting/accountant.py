@@ -64,6 +64,7 @@ def _cells(chances: Any, times: int) -> int:
 
 
 LEAST_NOISE, MOST_NOISE = 0.01, 1e6
+MOST_BANDS = 64
 """Noise multipliers that the accountants accept."""
 
 MOST_STEPS = 10**9

@@ -13,6 +13,7 @@ from workbench.params import ParameterError, Parameters, choice, integer, real, 
 from workbench.params.codec import parse_json, parse_toml, read_text
 from workbench.privacy.accounting.accountant import (
     LEAST_NOISE,
+    MOST_BANDS,
     MOST_NOISE,
     accountant_named,
     accountant_names,
@@ -134,11 +135,17 @@ class DpSgdBudget(Parameters):
     noise: float = real(**_NOISE)
     epochs: int = integer(**_EPOCHS)
     delta: float = real(above=0, **_DELTA)
+    bands: int = integer(
+        default=1,
+        at_least=1,
+        upto=MOST_BANDS,
+        help="how many steps share noise, so that later ones take part of it back; helps small batches at larger ε",
+    )
     accountant: str = choice(**_ACCOUNTANT)
 
     def run(self) -> TrainingRun:
         """Return it as what its curves are drawn of."""
-        return TrainingRun(self.rows, self.batch, self.noise, self.epochs, self.delta)
+        return TrainingRun(self.rows, self.batch, self.noise, self.epochs, self.delta, self.bands)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,13 +222,14 @@ class ComposeBudget(Parameters):
 
 def dpsgd(asked: DpSgdBudget) -> dict[str, Any]:
     """Return what a run costs."""
-    event = event_of(asked.rows, asked.batch, asked.epochs, asked.noise)
+    event = event_of(asked.rows, asked.batch, asked.epochs, asked.noise, bands=asked.bands)
     bound = loss(event, asked.delta, asked.accountant)
     return {
         "epsilon": bound.epsilon,
         "order": bound.order,
         "steps": event.steps,
         "sample_rate": event.sample_rate,
+        "bands": event.bands,
         "delta": asked.delta,
         "noise_multiplier": asked.noise,
         "accountant": asked.accountant,

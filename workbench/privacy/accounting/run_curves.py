@@ -23,6 +23,7 @@ from workbench.privacy.accounting.accountant import (
     renyi,
     renyi_of_run,
 )
+from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import NEVER, CancelToken
 
 AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
@@ -46,10 +47,16 @@ class TrainingRun:
     sigma: float
     epochs: int
     delta: float
+    bands: int = 1
+
+    @property
+    def event(self) -> PoissonGaussian:
+        """The run as its accountant sees it."""
+        return event_of(self.rows, self.batch, self.epochs, self.sigma, bands=self.bands)
 
     def epsilon(self, accountant: str = "pld", *, quick: bool = False) -> float:
         """Return an upper bound on ε; with ``quick`` Rényi by whole orders alone, in a millisecond."""
-        event = event_of(self.rows, self.batch, self.epochs, self.sigma)
+        event = self.event
         chosen = accountant_named(accountant)
         if quick and chosen.at_once == accountant:
             return chosen.quick(event, self.delta).epsilon
@@ -84,8 +91,7 @@ def orders_curve(run: TrainingRun, accountant: str, *, quick: bool = False) -> t
     at_orders = accountant_named(accountant).at_orders
     if at_orders is None:
         raise ParameterError(f"the accountant {accountant} has no orders", hint="choose rdp or rdp-classic")
-    event = event_of(run.rows, run.batch, run.epochs, run.sigma)
-    orders, divergence = renyi_of_run(event) if quick else renyi(event)
+    orders, divergence = renyi_of_run(run.event) if quick else renyi(run.event)
     epsilons = at_orders(orders, divergence, run.delta)
     kept = np.isfinite(epsilons)
     chosen = orders[kept][int(np.argmin(epsilons[kept]))]
@@ -99,9 +105,9 @@ def values_of(run: TrainingRun, axis: str, points: int | None = None) -> tuple[f
     low, high = present / REACH, present * REACH
     match axis:
         case "rows":
-            low, high = max(low, run.batch), min(high, run.batch * (MOST_STEPS // run.epochs))
+            low, high = max(low, run.batch * run.bands), min(high, run.batch * (MOST_STEPS // run.epochs))
         case "batch":
-            low, high = max(low, math.ceil(run.rows / (MOST_STEPS // run.epochs))), min(high, run.rows)
+            low, high = max(low, math.ceil(run.rows / (MOST_STEPS // run.epochs))), min(high, run.rows // run.bands)
         case "epochs":
             high = min(high, MOST_STEPS // -(-run.rows // run.batch))
         case "sigma":
@@ -143,7 +149,7 @@ def curve(
     for value in values_of(run, axis, points):
         cancel.check()
         changed = with_value(run, axis, value)
-        if changed.batch > changed.rows:
+        if changed.batch * changed.bands > changed.rows:
             continue
         epsilon = changed.epsilon(accountant, quick=quick)
         if math.isfinite(epsilon):
