@@ -222,7 +222,9 @@ def menu_entry(hands: Hands, name: str, words: str) -> None:
     hands.qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=QPoint(menu.actionGeometry(action).center()))
 
 
-def test_a_block_goes_over_kinds_bounds_and_values_as_one_step(survey):
+def test_blocks_of_facts_go_over_rows_by_place_by_name_and_for_all_selected(survey):
+    steps = survey.window.session.undo_stack.index()
+    # A block goes over kinds bounds and values as one step.
     block = "integer\t18\t90\r\ncategory\tf, m\t\r\n\tEast, North, South, West\r\n"
     paste_facts(survey, "Age", "Kind", block)
     assert facts(survey, "Age", "Sex", "Region") == [
@@ -233,24 +235,33 @@ def test_a_block_goes_over_kinds_bounds_and_values_as_one_step(survey):
     assert survey.window.session.undo_stack.undoText() == "paste 3 rows of facts"
     survey.window.session.undo_stack.undo()
     assert facts(survey, "Age", "Sex") == [("integer", None, None, None), ("category", None, None, None)]
+    survey.window.session.undo_stack.setIndex(steps)
 
-
-def test_a_block_with_names_finds_its_rows(survey):
+    # A block with names finds its rows.
     paste_facts(survey, "Age", "Attribute", "Income\t\t\t0\t9000\nAge\tsensitive\treal\t18\t90\n")
     assert facts(survey, "Income", "Age") == [("integer", 0, 9000, None), ("real", 18, 90, None)]
     assert survey.window.session.plan.column("Age").role == "sensitive"
+    survey.window.session.undo_stack.setIndex(steps)
 
-
-def test_one_row_is_for_all_that_are_selected(survey):
+    # One row is for all that are selected.
     survey.click_cell(TABLE, "Age", "Lower bound")
     view, last = survey.table(TABLE), survey.index(TABLE, "Income", "Lower bound")
     survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, CTRL, view.visualRect(last).center())
     QGuiApplication.clipboard().setText("0\t100\n")
     survey.key(Qt.Key.Key_V, CTRL)
     assert facts(survey, "Age", "Income") == [("integer", 0, 100, None), ("integer", 0, 100, None)]
+    survey.window.session.undo_stack.setIndex(steps)
 
+    # The current cell is used for all selected.
+    survey.type_in_cell(TABLE, "Age", "Upper bound", "100")
+    survey.click_cell(TABLE, "Income", "Upper bound")
+    view, age = survey.table(TABLE), survey.index(TABLE, "Age", "Upper bound")
+    survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, CTRL, view.visualRect(age).center())
+    survey.key(Qt.Key.Key_D, CTRL)
+    assert [upper for _, _, upper, _ in facts(survey, "Age", "Income", "Satisfaction")] == [100, 100, None]
+    survey.window.session.undo_stack.setIndex(steps)
 
-def test_a_block_that_is_wrong_changes_nothing_and_names_row_and_column(survey):
+    # A block that is wrong changes nothing and names row and column.
     before = survey.window.session.plan
     for heading, block, part in (
         ("Lower bound", "0\t120\nf, m\t\nabc", "row 3 (Region), lower bound or values"),
@@ -267,16 +278,30 @@ def test_a_block_that_is_wrong_changes_nothing_and_names_row_and_column(survey):
         assert survey.window.session.plan == before
 
 
-def test_the_current_cell_is_used_for_all_selected(survey):
-    survey.type_in_cell(TABLE, "Age", "Upper bound", "100")
-    survey.click_cell(TABLE, "Income", "Upper bound")
-    view, age = survey.table(TABLE), survey.index(TABLE, "Age", "Upper bound")
-    survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, CTRL, view.visualRect(age).center())
-    survey.key(Qt.Key.Key_D, CTRL)
-    assert [upper for _, _, upper, _ in facts(survey, "Age", "Income", "Satisfaction")] == [100, 100, None]
+def test_the_order_the_context_menu_and_a_range_say_what_is_released(survey):
+    steps = survey.window.session.undo_stack.index()
+    # What is released comes first and the rest is grey.
+    page = survey.window.page
+    shown = [page.table.attributes.name_at(row) for row in page.table.in_sight()]
+    assert tuple(shown[:8]) == NEEDED
+    assert survey.cell(TABLE, "Q01", "Lower bound") == "dropped: not released"
+    survey.click("attribute_table_needs")
+    assert [page.table.attributes.name_at(row) for row in page.table.in_sight()] == list(NEEDED)
+    survey.click("attribute_table_needs")
 
+    # The foot names what is missing and nothing else.
+    note = survey.see("note_data").accessibleName()
+    assert "bounds of Age, Income and Satisfaction" in note
+    assert "values of Sex, Region and 3 more" in note
+    assert "how to treat missing values of Income" in note
+    assert "day or month first" not in note, "no date is released"
+    survey.click("tab_questions")
+    survey.click_cell("question_columns", "Interview", "Needed")
+    survey.click("tab_data")
+    assert "day or month first of Interview date" in survey.see("note_data").accessibleName()
+    survey.window.session.undo_stack.setIndex(steps)
 
-def test_the_context_menu_leaves_out_gives_roles_and_the_target(survey):
+    # The context menu leaves out gives roles and the target.
     plan = lambda name: survey.window.session.plan.column(name)  # noqa: E731 - what it says now
     survey.click_cell(TABLE, "Age", "Attribute")
     menu_entry(survey, "Age", "Quasi-identifier")
@@ -289,27 +314,14 @@ def test_the_context_menu_leaves_out_gives_roles_and_the_target(survey):
     assert "Smoker" not in survey.window.session.questions.needed
     menu_entry(survey, "Smoker", "Release It Protected")
     assert plan("Smoker").action == "protect"
+    survey.window.session.undo_stack.setIndex(steps)
 
-
-def test_what_is_released_comes_first_and_the_rest_is_grey(survey):
-    page = survey.window.page
-    shown = [page.table.attributes.name_at(row) for row in page.table.in_sight()]
-    assert tuple(shown[:8]) == NEEDED
-    assert survey.cell(TABLE, "Q01", "Lower bound") == "dropped: not released"
-    survey.click("attribute_table_needs")
-    assert [page.table.attributes.name_at(row) for row in page.table.in_sight()] == list(NEEDED)
-
-
-def test_the_foot_names_what_is_missing_and_nothing_else(survey):
-    note = survey.see("note_data").accessibleName()
-    assert "bounds of Age, Income and Satisfaction" in note
-    assert "values of Sex, Region and 3 more" in note
-    assert "how to treat missing values of Income" in note
-    assert "day or month first" not in note, "no date is released"
-    survey.click("tab_questions")
-    survey.click_cell("question_columns", "Interview", "Needed")
-    survey.click("tab_data")
-    assert "day or month first of Interview date" in survey.see("note_data").accessibleName()
+    # A range is selected and dropped at once.
+    survey.click_cell(TABLE, "Age", "Attribute")
+    view, last = survey.table(TABLE), survey.index(TABLE, "Region", "Attribute")
+    survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, SHIFT, view.visualRect(last).center())
+    survey.click("detail_drop")
+    assert survey.window.session.questions.needed == NEEDED[3:]
 
 
 def test_a_household_raises_the_question_about_rows_per_person(survey):
@@ -343,11 +355,3 @@ def test_every_border_has_a_place_of_its_own_where_it_is_kept(people, visit):
     borders = [border._key for border in people.findChildren(MasterDetail)]
     assert len(borders) >= 7
     assert len(set(borders)) == len(borders)
-
-
-def test_a_range_is_selected_and_dropped_at_once(survey):
-    survey.click_cell(TABLE, "Age", "Attribute")
-    view, last = survey.table(TABLE), survey.index(TABLE, "Region", "Attribute")
-    survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, SHIFT, view.visualRect(last).center())
-    survey.click("detail_drop")
-    assert survey.window.session.questions.needed == NEEDED[3:]

@@ -50,15 +50,16 @@ def choose(qtbot, combo: QComboBox, words: str) -> None:
         qtbot.keyClick(combo, Qt.Key.Key_Down if steps > 0 else Qt.Key.Key_Up)
 
 
-def test_a_table_with_missing_values_and_ambiguous_dates_opens_with_what_is_open(gaps):
+def test_open_facts_of_a_table_are_listed_accepted_filled_in_and_kept(gaps, qtbot, press):
+    # A table with missing values and ambiguous dates opens with what is open.
     age, seen, town = gaps.session.plan.columns
     assert age.unfilled == ("lower", "upper", "missing")
     assert seen.unfilled == ("lower", "upper", "date_order", "missing")
     assert town.unfilled == ("domain",)
     assert type(gaps.session.plan).from_raw(gaps.session.plan.to_raw()) == gaps.session.plan
+    gaps.session.undo_stack.setIndex(0)
 
-
-def test_the_button_leads_to_the_missing_values_once_the_bounds_stand(gaps, qtbot, press):
+    # The button leads to the missing values once the bounds stand.
     gaps.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
     press(gaps, "data_onward")
     combo = gaps.findChild(QComboBox, "fact_missing")
@@ -67,6 +68,38 @@ def test_the_button_leads_to_the_missing_values_once_the_bounds_stand(gaps, qtbo
     assert gaps.session.plan.column("age").missing == "own-value"
     assert not gaps.session.plan.column("age").unfilled
     assert combo.findText("not declared") < 0
+    gaps.session.undo_stack.setIndex(0)
+
+    # Formulas are defused where a listed value is one.
+    assert not gaps.findChild(QCheckBox, "defuse_formulas").isVisible()
+    gaps.session.edit_column("town", "list", domain=("=A", "B"))
+    press(gaps, "defuse_formulas")
+    assert gaps.session.plan.defuses_formulas
+    gaps.session.undo_stack.setIndex(0)
+
+    # A suspected order of dates is accepted by one click.
+    gaps.page.table.selectRow(1)
+    assert "year is last" in gaps.findChild(QLabel, "suspicion_0").accessibleName()
+    press(gaps, "suspicion_accept_0")
+    assert gaps.session.plan.column("seen").date_order == "day-first"
+    assert gaps.findChild(QComboBox, "fact_date_order").currentText() == "day first"
+    gaps.session.undo_stack.setIndex(0)
+
+    # The data fills in every open fact.
+    gaps.page.table.selectRow(1)
+    press(gaps, "take_from_data")
+    seen = gaps.session.plan.column("seen")
+    assert (seen.date_order, seen.missing, seen.bounds_origin) == ("day-first", "own-value", "data")
+    assert not seen.unfilled
+    gaps.session.undo_stack.setIndex(0)
+
+    # The order of dates outlives a change of kind.
+    gaps.session.edit_column("seen", "order", date_order="day-first", missing="own-value")
+    model = gaps.page.table.attributes
+    for kind in ("category", "date"):
+        model.setData(model.index(1, 2), kind)
+    gaps.session.edit_column("seen", "bounds", lower=737425.0, upper=737500.0)
+    assert gaps.session.plan.column("seen").column().date_order == "day-first"
 
 
 def test_codes_for_missing_are_typed_and_the_column_is_looked_at_again(gaps, qtbot, idle):
@@ -104,38 +137,6 @@ def test_a_suspected_code_is_declared_by_one_click_and_bounds_are_held_against_t
     assert window.session.profile_of("score").missing == 3
     assert not window.findChild(QLabel, "suspicion_0").isVisible()
     assert counts not in whole.accessibleName()
-
-
-def test_formulas_are_defused_where_a_listed_value_is_one(gaps, press):
-    assert not gaps.findChild(QCheckBox, "defuse_formulas").isVisible()
-    gaps.session.edit_column("town", "list", domain=("=A", "B"))
-    press(gaps, "defuse_formulas")
-    assert gaps.session.plan.defuses_formulas
-
-
-def test_a_suspected_order_of_dates_is_accepted_by_one_click(gaps, press):
-    gaps.page.table.selectRow(1)
-    assert "year is last" in gaps.findChild(QLabel, "suspicion_0").accessibleName()
-    press(gaps, "suspicion_accept_0")
-    assert gaps.session.plan.column("seen").date_order == "day-first"
-    assert gaps.findChild(QComboBox, "fact_date_order").currentText() == "day first"
-
-
-def test_the_data_fills_in_every_open_fact(gaps, press):
-    gaps.page.table.selectRow(1)
-    press(gaps, "take_from_data")
-    seen = gaps.session.plan.column("seen")
-    assert (seen.date_order, seen.missing, seen.bounds_origin) == ("day-first", "own-value", "data")
-    assert not seen.unfilled
-
-
-def test_the_order_of_dates_outlives_a_change_of_kind(gaps):
-    gaps.session.edit_column("seen", "order", date_order="day-first", missing="own-value")
-    model = gaps.page.table.attributes
-    for kind in ("category", "date"):
-        model.setData(model.index(1, 2), kind)
-    gaps.session.edit_column("seen", "bounds", lower=737425.0, upper=737500.0)
-    assert gaps.session.plan.column("seen").column().date_order == "day-first"
 
 
 def words_above(window, field) -> str:

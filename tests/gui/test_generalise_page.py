@@ -47,12 +47,47 @@ def test_hierarchies_stand_beside_their_columns_without_a_scroll(people, finish,
     assert heads == ["value", *(f"level\u00a0{number}" for number in range(1, 6))], "one line each"
 
 
-def test_the_level_that_is_found_stands_before_the_highest_one(searched):
+def test_what_is_found_is_shown_until_other_settings_ask_for_another_search(searched, press, finish, qtbot):
+    # The level that is found stands before the highest one.
     found = searched.page._found.made.levels["age"]
     assert rows_of(searched, "generalise_columns")[0] == ["age", "intervals", f"{found} of 5"]
 
+    # The six rows show what is certain all the same.
+    assert text_of(searched, "generalise_said").startswith("6 rows in 3 classes of at least 2; 0 rows left out")
+    assert rows_of(searched, "generalise_after")[5] == ["60-69", "Arden", "cancer"]
+    for table in (searched.page.before, searched.page.after):
+        assert [column.right for column in table.lines.columns] == [True, False, False], "numbers line up"
+    press(searched, "generalise_view_failures")
+    said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
+    assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
+    assert "57.6 %" in said[1]
+    assert "with 40.2 % on average" in said[1]
+    assert "rule out one value" in said[2]
+    assert "ε = 2" in said[5]
 
-def test_each_known_column_has_a_hierarchy_at_once(clinic):
+    # The lattice shows the best nodes.
+    press(searched, "generalise_view_lattice")
+    assert rows_of(searched, "generalise_nodes")[0][0] == "2 · 0"
+    assert text_of(searched, "generalise_levels_of") == "Levels of age · town"
+    chart = searched.page.chart
+    assert [key.sign for key in chart.drawing().key] == ["dot", "open", "square"], "as the nodes are drawn"
+    assert "2 · 0 loses least" in chart.accessibleName()
+    place = next(p for p in chart._places if p.tried.node == (2, 0))
+    drawing, box = chart.drawing(), chart._box()
+    x = box.left() + drawing.x.share(place.x) * box.width()
+    y = box.bottom() - drawing.y.share(place.y) * box.height()
+    assert chart.words_under(type(box.topLeft())(x, y)).startswith("age 2, town 0: loses")
+
+    # Other settings ask for another search.
+    assert searched.page.primary.objectName() == "generalise_release"
+    retype(searched, qtbot, "generalise_form_k", "7")
+    assert searched.page.primary.objectName() == "generalise_run"
+    finish(searched, "generalise_run")
+    assert "no generalisation" in text_of(searched, "generalise_problem").lower()
+
+
+def test_hierarchies_are_there_at_once_read_whole_beside_a_form_whose_units_are_near(clinic):
+    # Each known column has a hierarchy at once.
     assert [line[:3] for line in rows_of(clinic, "generalise_columns")] == [
         ["age", "intervals", "5"],
         ["town", "category tree", "1"],
@@ -61,8 +96,12 @@ def test_each_known_column_has_a_hierarchy_at_once(clinic):
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "15-19", "10-19", "0-19", "0-39", "*"]
     assert [column.right for column in clinic.page.editor.levels.lines.columns] == [True, *[False] * 5]
 
+    # The ways that hierarchies are made are read whole.
+    listed = clinic.findChild(QTableView, "generalise_columns")
+    for at in range(2):
+        assert listed.columnWidth(1) >= listed.sizeHintForIndex(listed.model().index(at, 1)).width()
 
-def test_a_unit_is_nearer_to_its_own_field_than_to_the_next(clinic):
+    # A unit is nearer to its own field than to the next.
     form = clinic.page.form
     field, unit, following = form.field("suppression"), form._units["suppression"], form._labels["loss"][0]
     end = unit.x() + unit.contentsRect().right()
@@ -125,34 +164,6 @@ def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, finish, tmp_path, mon
     assert "has no line" in text_of(clinic, "generalise_hierarchy_problem")
 
 
-def test_the_six_rows_show_what_is_certain_all_the_same(searched, press):
-    assert text_of(searched, "generalise_said").startswith("6 rows in 3 classes of at least 2; 0 rows left out")
-    assert rows_of(searched, "generalise_after")[5] == ["60-69", "Arden", "cancer"]
-    for table in (searched.page.before, searched.page.after):
-        assert [column.right for column in table.lines.columns] == [True, False, False], "numbers line up"
-    press(searched, "generalise_view_failures")
-    said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
-    assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
-    assert "57.6 %" in said[1]
-    assert "with 40.2 % on average" in said[1]
-    assert "rule out one value" in said[2]
-    assert "ε = 2" in said[5]
-
-
-def test_the_lattice_shows_the_best_nodes(searched, press):
-    press(searched, "generalise_view_lattice")
-    assert rows_of(searched, "generalise_nodes")[0][0] == "2 · 0"
-    assert text_of(searched, "generalise_levels_of") == "Levels of age · town"
-    chart = searched.page.chart
-    assert [key.sign for key in chart.drawing().key] == ["dot", "open", "square"], "as the nodes are drawn"
-    assert "2 · 0 loses least" in chart.accessibleName()
-    place = next(p for p in chart._places if p.tried.node == (2, 0))
-    drawing, box = chart.drawing(), chart._box()
-    x = box.left() + drawing.x.share(place.x) * box.width()
-    y = box.bottom() - drawing.y.share(place.y) * box.height()
-    assert chart.words_under(type(box.topLeft())(x, y)).startswith("age 2, town 0: loses")
-
-
 def test_release_asks_once_and_writes_a_file_that_is_verified(searched, finish, answer, tmp_path, monkeypatch):
     path = tmp_path / "general.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
@@ -166,14 +177,6 @@ def test_release_asks_once_and_writes_a_file_that_is_verified(searched, finish, 
     finish(searched, "generalise_attack")
     assert searched.page.objectName() == "page_attack"
     assert searched.page.form.given()["release"] == path
-
-
-def test_other_settings_ask_for_another_search(searched, finish, qtbot):
-    assert searched.page.primary.objectName() == "generalise_release"
-    retype(searched, qtbot, "generalise_form_k", "7")
-    assert searched.page.primary.objectName() == "generalise_run"
-    finish(searched, "generalise_run")
-    assert "no generalisation" in text_of(searched, "generalise_problem").lower()
 
 
 def test_the_other_conditions_are_asked_for_under_a_fold(clinic, finish, press, qtbot):
@@ -350,9 +353,3 @@ def test_what_is_missing_is_said(window, finish, press):
     finish(window, "sample_iris")
     finish(window, "tab_generalise")
     assert "quasi-identifier" in text_of(window, "generalise_nothing_why")
-
-
-def test_the_ways_that_hierarchies_are_made_are_read_whole(clinic):
-    listed = clinic.findChild(QTableView, "generalise_columns")
-    for at in range(2):
-        assert listed.columnWidth(1) >= listed.sizeHintForIndex(listed.model().index(at, 1)).width()

@@ -50,7 +50,8 @@ def test_large_names_are_written_whole(correlations, monkeypatch):
     assert min(rooms) >= 0, "the foot of a g is cut"
 
 
-def test_both_triangles_hold_the_columns_that_leave_and_bear_the_badge(correlations):
+def test_every_pair_is_named_and_reached_and_another_draw_changes_one_side(correlations, qtbot, finish):
+    # Both triangles hold the columns that leave and bear the badge.
     page = correlations.page
     assert page.correlations.map.names == ("age", "sex", "zip", "income", "label")
     assert not page.sides.isVisible()
@@ -58,8 +59,7 @@ def test_both_triangles_hold_the_columns_that_leave_and_bear_the_badge(correlati
     assert [w.text() for w in page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()] == [PRIVATE]
     assert "from 2,000 rows" in correlations.findChild(QLabel, "preview_facts").accessibleName()
 
-
-def test_the_pair_that_changed_most_is_named_with_both_numbers(correlations):
+    # The pair that changed most is named with both numbers.
     assert words(correlations).startswith("income × label: 0.56 before, ")
     assert "changed by −0." in words(correlations)
     assert "correlation ratio η" in words(correlations)
@@ -68,8 +68,14 @@ def test_the_pair_that_changed_most_is_named_with_both_numbers(correlations):
     assert "age × label 0.48 → " in most
     assert words(correlations) in correlations.page.correlations.map.accessibleName()
 
+    # A change of colours keeps the marked pair.
+    marked = correlations.page.correlations.map.marked
+    for mode in ("dark", "light"):
+        correlations.theme.set_mode(mode)
+        assert not correlations.page.grab().isNull()
+    assert correlations.page.correlations.map.marked == marked
 
-def test_the_arrow_keys_reach_every_pair(correlations, qtbot):
+    # The arrow keys reach every pair.
     shown = correlations.page.correlations.map
     shown.setFocus()
     qtbot.keyClick(shown, Qt.Key.Key_End)
@@ -87,20 +93,16 @@ def test_the_arrow_keys_reach_every_pair(correlations, qtbot):
     qtbot.keyClick(shown, Qt.Key.Key_Home)
     assert shown.marked == ("age", "sex")
 
+    # The pair under the pointer is named.
+    for sanitised in (False, True):
+        qtbot.mouseMove(shown, QPoint(2, 2))
+        qtbot.mouseMove(shown, shown.centre_of("age", "income", sanitised=sanitised))
+        qtbot.waitUntil(lambda: shown.marked == ("age", "income"))
+        assert words(correlations).startswith("age × income: 0.12 before")
+        assert "Pearson" in words(correlations)
+        qtbot.keyClick(shown, Qt.Key.Key_Home)
 
-@pytest.mark.parametrize("sanitised", [False, True])
-def test_the_pair_under_the_pointer_is_named(correlations, qtbot, sanitised):
-    shown = correlations.page.correlations.map
-    qtbot.mouseMove(shown, QPoint(2, 2))
-    qtbot.mouseMove(shown, shown.centre_of("age", "income", sanitised=sanitised))
-    qtbot.waitUntil(lambda: shown.marked == ("age", "income"))
-    assert words(correlations).startswith("age × income: 0.12 before")
-    assert "Pearson" in words(correlations)
-
-
-def test_another_draw_changes_the_sanitised_side_alone(correlations, finish, qtbot):
-    shown = correlations.page.correlations.map
-    shown.setFocus()
+    # Another draw changes the sanitised side alone.
     qtbot.keyClick(shown, Qt.Key.Key_End)
     said = set()
     for _ in range(4):
@@ -125,14 +127,6 @@ def test_one_column_alone_has_no_correlation_and_the_page_says_so(correlations, 
     assert "needs two columns" in correlations.page.correlations.map.accessibleName()
     correlations.page.grab()
     assert words(correlations) == ""
-
-
-def test_a_change_of_colours_keeps_the_marked_pair(correlations):
-    marked = correlations.page.correlations.map.marked
-    for mode in ("dark", "light"):
-        correlations.theme.set_mode(mode)
-        assert not correlations.page.grab().isNull()
-    assert correlations.page.correlations.map.marked == marked
 
 
 def test_of_many_columns_those_that_changed_most_are_shown(window, tmp_path, idle, finish):
