@@ -71,7 +71,7 @@ def test_every_release_and_cap_is_listed(ledger):
     assert cap[0].startswith("people (open now)  ")
 
 
-def test_no_release_is_called_by_a_name_of_the_ledger(window):
+def test_no_release_is_called_by_a_name_of_the_ledger():
     from workbench.gui.pages.ledger.page import _called
 
     assert _called("values") == "values and bounds"

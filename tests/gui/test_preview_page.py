@@ -34,7 +34,8 @@ def cells(view) -> list[list[str]]:
     return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(20)]
 
 
-def test_both_sides_show_the_columns_that_leave(preview):
+def test_both_sides_show_the_columns_that_leave_mark_changed_cells_and_scroll_together(preview):
+    # Both sides show the columns that leave.
     left, right = preview.page.sides.left, preview.page.sides.right
     for view in (left, right):
         heads = [view.model().headerData(c, Qt.Orientation.Horizontal) for c in range(view.model().columnCount())]
@@ -42,8 +43,7 @@ def test_both_sides_show_the_columns_that_leave(preview):
         assert view.model().rowCount() == 2000
     assert cells(left) != cells(right)
 
-
-def test_a_changed_cell_is_bold_tinted_and_said_to_be_changed(preview):
+    # A changed cell is bold tinted and said to be changed.
     left, right = preview.page.sides.left.model(), preview.page.sides.right.model()
     seen = set()
     for row in range(50):
@@ -55,8 +55,7 @@ def test_a_changed_cell_is_bold_tinted_and_said_to_be_changed(preview):
         assert after.data(Qt.ItemDataRole.AccessibleTextRole).endswith(", changed") == changed
     assert seen == {True, False}
 
-
-def test_the_sides_scroll_together(preview):
+    # The sides scroll together.
     left, right = preview.page.sides.left, preview.page.sides.right
     left.verticalScrollBar().setValue(700)
     assert right.verticalScrollBar().value() == 700
@@ -115,18 +114,31 @@ def test_without_a_table_the_page_says_so(window):
     assert "Open a table" in window.findChild(QLabel, "preview_nothing_why").text()
 
 
-def test_the_spread_counts_every_row_on_both_sides(people):
+def test_a_draw_counts_every_row_is_the_same_again_and_what_is_recovered_holds_the_original(people):
+    # The spread counts every row on both sides.
     table, plan = people.session.opened.table, people.session.plan.plan()
     for name in ("age", "sex", "income"):
         column = draw_column(table, plan, name, 1, CancelToken())
         assert sum(column.original) == sum(column.sanitised) == column.rows == 2000
         assert len(column.labels) == len(column.original) <= 31
 
-
-def test_the_same_draw_is_the_same_rows(people):
+    # The same draw is the same rows.
     table, plan = people.session.opened.table, people.session.plan.plan()
     first, again = (draw_rows(table, plan, 5, CancelToken()).sanitised for _ in range(2))
     assert first.equals(again)
+
+    # The interval of what is recovered holds the original.
+    table = people.session.opened.table
+    plan = people.session.plan.with_(epsilon=Decimal(5)).plan()  # 1 for each column
+    held = 0
+    for number in range(1, 13):
+        column = draw_column(table, plan, "label", number, CancelToken())
+        shares = recovered(plan, column, CancelToken()).shares
+        assert shares is not None
+        low, _, high = shares["no"]
+        assert high - low < 0.2 * column.rows
+        held += low <= column.original[0] <= high
+    assert held >= 6  # of twelve at 95 %: fewer than that would happen once in two million
 
 
 def test_rows_and_bars_are_looks_at_one_draw(preview, finish):
@@ -214,20 +226,6 @@ def test_what_a_recipient_can_recover_stands_beside_the_noisy_column(preview, id
     assert preview.page.distribution.accessibleDescription() == words
     badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
     assert badges, "what is recovered stands beside the original: it is private"
-
-
-def test_the_interval_of_what_is_recovered_holds_the_original(people):
-    table = people.session.opened.table
-    plan = people.session.plan.with_(epsilon=Decimal(5)).plan()  # 1 for each column
-    held = 0
-    for number in range(1, 13):
-        column = draw_column(table, plan, "label", number, CancelToken())
-        shares = recovered(plan, column, CancelToken()).shares
-        assert shares is not None
-        low, _, high = shares["no"]
-        assert high - low < 0.2 * column.rows
-        held += low <= column.original[0] <= high
-    assert held >= 6  # of twelve at 95 %: fewer than that would happen once in two million
 
 
 def test_a_preview_that_takes_a_while_says_that_it_is_being_drawn(people, standstill):

@@ -209,7 +209,8 @@ def test_the_button_leads_to_the_preview(protect, finish):
     assert protect.page.objectName() == "page_preview"
 
 
-def test_the_split_is_exact_whatever_is_moved(people):
+def test_the_split_is_exact_whatever_is_moved_or_locked(people):
+    # The split is exact whatever is moved.
     plan = people.session.plan.with_(epsilon=Decimal("0.7"))
     for name, share in (("age", "0.123456"), ("sex", "0.0001"), ("income", "0.33"), ("age", "0.2")):
         plan = with_share(plan, name, Decimal(share), lock=False)
@@ -219,6 +220,12 @@ def test_the_split_is_exact_whatever_is_moved(people):
     assert set(split(evenly(plan)).values()) == {Decimal("0.14")}
     with pytest.raises(ParameterError, match="does not fit"):
         with_share(plan, "age", Decimal("0.7"), lock=True)
+
+    # All locked by another page frees the largest.
+    plan = people.session.plan
+    for column in plan.protected:
+        plan = plan.with_column(column.name, epsilon=Decimal("0.1"))
+    assert sum(split(settled(plan)).values()) == 1
 
 
 def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, finish, load, tmp_path):
@@ -230,13 +237,6 @@ def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, fini
     load(people, narrow)
     assert shares.rowCount() == 2
     assert not people.findChild(QLabel, "banner_text").isVisible()
-
-
-def test_all_locked_by_another_page_frees_the_largest(people):
-    plan = people.session.plan
-    for column in plan.protected:
-        plan = plan.with_column(column.name, epsilon=Decimal("0.1"))
-    assert sum(split(settled(plan)).values()) == 1
 
 
 def test_a_share_at_which_nothing_is_hidden_is_warned_of(protect, qtbot, idle):

@@ -29,7 +29,8 @@ def undone(hands: Hands) -> str:
     return text
 
 
-def test_a_survey_opens_with_the_questions_and_a_suggestion_for_each(survey):
+def test_a_survey_opens_with_a_suggestion_for_each_question_and_keys_reach_every_answer(survey):
+    # A survey opens with the questions and a suggestion for each.
     assert survey.window.page.objectName() == "page_questions"
     assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
     assert survey.text("questions_count") == "8 of 60 columns: the rest are not released"
@@ -42,13 +43,20 @@ def test_a_survey_opens_with_the_questions_and_a_suggestion_for_each(survey):
     assert "bounds (3 columns)" in note
     assert "values (5 columns)" in note
 
-
-def test_nothing_is_released_that_nobody_ticked(survey):
+    # Nothing is released that nobody ticked.
     plan = survey.window.session.plan
     assert tuple(c.name for c in plan.protected) == NEEDED
     assert {c.action for c in plan.columns if c.name not in NEEDED} == {"drop"}
     roles = {c.name: c.role for c in plan.columns}
     assert {roles[name] for name in ("RespondentID", "First name", "Surname", "Email", "Phone")} == {"identifier"}
+
+    # Boxes of the keyboard reach every answer.
+    survey.tab_to("ask_averages")
+    survey.key(Qt.Key.Key_Space)
+    box = survey.see("ask_averages")
+    assert isinstance(box, QCheckBox)
+    assert not box.isChecked()
+    assert "averages" not in asked(survey).asks
 
 
 def test_space_and_clicks_tick_and_each_answer_is_one_step(survey):
@@ -254,15 +262,6 @@ def test_the_page_fits_at_every_text_size(survey):
         for page in ("questions", "data"):
             survey.click(f"tab_{page}")
             assert survey.window.width() == 1280, (page, scale)
-
-
-def test_boxes_of_the_keyboard_reach_every_answer(survey):
-    survey.tab_to("ask_averages")
-    survey.key(Qt.Key.Key_Space)
-    box = survey.see("ask_averages")
-    assert isinstance(box, QCheckBox)
-    assert not box.isChecked()
-    assert "averages" not in asked(survey).asks
 
 
 # -- A first plan in the window gives the classes to predict half of ε until they have 1; a person's shares stay
