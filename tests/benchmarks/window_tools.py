@@ -4,6 +4,7 @@ import contextlib
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QWidget
 
 from workbench.gui.app import application, main_window, settle
+from workbench.gui.pages import PAGES
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets import figures_first
 
@@ -89,7 +91,7 @@ def shown_window(width: int = 1280, height: int = 800) -> Iterator[MainWindow]:
     window.show()
     QTest.qWaitForWindowExposed(window)
     settle(window, None)
-    until(lambda: not window.jobs.running)
+    until(lambda: not window.jobs.running and all(page.module in sys.modules for page in PAGES))
     try:
         yield window
     finally:

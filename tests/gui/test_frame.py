@@ -59,18 +59,18 @@ import os, sys, threading
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from workbench.gui.app import application, settle
 from workbench.gui.app import main_window
-from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.pages import PAGES
 app = application()
 window = main_window()
 window.show()
 settle(window, None)
-while window.jobs.running:
+while window.jobs.running or not all(page.module in sys.modules for page in PAGES):
     app.processEvents()
 late = []
 class Watch:
     def find_spec(self, name, path=None, target=None):
         # What a page computes in a job may load more of them there, where nobody waits.
-        if threading.current_thread() is threading.main_thread() and name.partition(".")[0] in ("numpy", "polars"):
+        if threading.current_thread() is threading.main_thread() and name.startswith(("numpy", "polars", "workbench.")):
             late.append(name)
 sys.meta_path.insert(0, Watch())
 for name in list(window.rail.pages):
@@ -84,7 +84,7 @@ window.close()
 """
 
 
-def test_pages_find_their_libraries_loaded_by_a_job_and_torch_waits_for_a_training():
+def test_pages_are_loaded_after_the_first_paint_with_their_libraries_and_torch_waits_for_a_training():
     done = subprocess.run(
         [sys.executable, "-c", PAGES_AFTER_LOADING], capture_output=True, text=True, cwd=ROOT, timeout=300
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -38,14 +39,32 @@ LATER = (
     "workbench.studies.ways",
     "scipy.special",
     "scipy.optimize",
+    "workbench.risk.measures",
+    "workbench.risk.generalise.generalised",
+    "workbench.studies.spreads_and_pairs",
+    "workbench.release.kinds",
+    "workbench.sanitize.learnable",
+    "workbench.studies.comparison",
+    "workbench.release.model.preflight",
+    "workbench.release.model.released_models",
+    "workbench.release.delta_limit",
+    "workbench.studies.why.study",
+    "workbench.risk.attacks.singling_out",
+    "workbench.privacy.accounting.run_curves",
+    "workbench.deep.memory_study",
+    "workbench.rappor.simulate",
+    "workbench.privacy.explain.guide",
+    "workbench.privacy.explain.sections",
 )
 """What the pages and their first forecasts import, in the order in which a person comes to them. Nothing of Qt: the
 types of PySide are made when a module is imported, and a worker that makes some while the window uses others ends the
-program.
+program. :func:`load_pages` has the rest.
 """
 
 
 COLLECT_MS = 500
+PAGES_MS = 20
+"""Milliseconds between two imports of the window's thread: what a person does meanwhile is not held up by several."""
 
 
 class FirstPaint(QObject):
@@ -144,7 +163,8 @@ def settle(window: MainWindow, data: str | None) -> None:
     window.page.make_whole()
     window.jobs.watch_memory()
     window.restore_panel.look_back()
-    window.jobs.start(Job(tr("Loading"), _load_libraries), stoppable=False)
+    loading = window.jobs.start(Job(tr("Loading"), _load_libraries), stoppable=False)
+    loading.ended.connect(lambda: load_pages(window))
     if data is not None:
         window.open(data)
 
@@ -155,3 +175,18 @@ def _load_libraries(emit: Emit, cancel: CancelToken) -> None:
     Not PyTorch: it takes 200 MB, which only a person who trains a network should pay.
     """
     load(*LATER, cancel=cancel)
+
+
+def load_pages(window: MainWindow) -> None:
+    """Import every page between two events, one at a time: to show one first would take a third longer for it."""
+    waiting = list(dict.fromkeys(page.module for page in pages.PAGES))
+    timer = QTimer(window, interval=PAGES_MS)
+
+    def load_next() -> None:
+        if waiting:
+            importlib.import_module(waiting.pop(0))
+        else:
+            timer.stop()
+
+    timer.timeout.connect(load_next)
+    timer.start()

@@ -3,8 +3,8 @@
 A new page is its folder and a line in the list.
 
 A folder declares one page: its descriptor in ``__init__``, and a subclass of
-:class:`workbench.gui.pages.base.PageFrame`, which the descriptor names and which is imported when the page is first
-shown::
+:class:`workbench.gui.pages.base.PageFrame`, which the descriptor names and which is imported once the window has
+been painted::
 
     # ledger/__init__.py
     PAGE = Page(name="ledger", title="Ledger", room="released", help="…", about="…", keys="…",

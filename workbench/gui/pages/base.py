@@ -94,7 +94,7 @@ class Page:
         title: shown on its tab.
         room: the name of the room that it is a tab of.
         help: one sentence, the tooltip of its tab.
-        make: ``module:Class`` of the page's widget, imported when it is first shown.
+        make: ``module:Class`` of the page's widget, imported after the first paint, or when it is first shown.
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
         keys: what its keys do, in one or two sentences.
         known_as: further words by which the list of commands finds it.
@@ -121,9 +121,13 @@ class Page:
     def tab(self) -> str:
         return self.under or self.name
 
+    @property
+    def module(self) -> str:
+        """The module of the page's widget."""
+        return self.make.partition(":")[0]
+
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
-        module, _, name = self.make.partition(":")
-        made = getattr(importlib.import_module(module), name)(session, jobs)
+        made = getattr(importlib.import_module(self.module), self.make.partition(":")[2])(session, jobs)
         if not isinstance(made, PageFrame):
             raise TypeError(f"{self.make} is not a PageFrame")
         return made
