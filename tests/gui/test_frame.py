@@ -4,6 +4,7 @@ import gc
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ import workbench.gui.project.open_table
 import workbench.release.path
 from workbench.gui.app import LATER, Collector
 from workbench.gui.pages import PAGES, ROOMS
+from workbench.gui.pages.base import PageFrame
 from workbench.gui.widgets.dialogs import Question
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -84,12 +86,41 @@ window.close()
 """
 
 
-def test_pages_are_loaded_after_the_first_paint_with_their_libraries_and_torch_waits_for_a_training():
+def test_pages_find_their_libraries_loaded_by_a_job_and_torch_waits_for_a_training():
     done = subprocess.run(
         [sys.executable, "-c", PAGES_AFTER_LOADING], capture_output=True, text=True, cwd=ROOT, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["False"], done.stdout
+
+
+def test_pages_out_of_sight_wait_with_another_table_until_they_are_shown(people, load, visit, monkeypatch):
+    """All of them at once took a tenth of a second."""
+    names = {f"page_{name}" for name in ("protect", "release", "generalise", "train", "utility")}
+    for name in sorted(names):
+        visit(people, name.removeprefix("page_"))
+    people.show_page("data")
+    noted, note = [], PageFrame.set_note
+    monkeypatch.setattr(PageFrame, "set_note", lambda page, text: (noted.append(page.objectName()), note(page, text)))
+    load(people, "sample:iris")
+    assert not names & set(noted)
+    for name in sorted(names):
+        people.show_page(name.removeprefix("page_"))
+        assert noted[-1] == name
+
+
+def test_what_shows_a_whole_page_takes_the_place_of_all_that_was_put_off(window):
+    said, page = [], window.page
+    first, last = (page.in_sight(partial(said.append, words)) for words in ("first", "last"))
+    whole = page.in_sight(partial(said.append, "whole"), whole=True)
+    window.show_page("help")
+    for signal in (first, whole, whole, last):
+        signal()
+    assert said == []
+    window.show_page("data")
+    assert said == ["whole"]
+    last()
+    assert said == ["whole", "last"]
 
 
 def test_every_page_has_a_name_of_its_own_and_a_help():

@@ -255,6 +255,8 @@ def test_settings_and_hierarchies_are_kept_in_the_project(clinic, finish, press,
     own.unlink()
     clinic.open(str(project))
     idle(clinic)
+    press(clinic, "rail_release")
+    finish(clinic, "tab_generalise")
     made = [line[1:3] for line in rows_of(clinic, "generalise_columns")]
     assert made[:2] == [["intervals", "2"], ["category tree", "1"]]
     assert clinic.project.unsaved  # the file is as it was until it is saved

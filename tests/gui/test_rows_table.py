@@ -208,6 +208,14 @@ def test_columns_are_as_wide_as_their_first_rows_ask_for(people, press):
     assert names >= longest
 
 
+def test_each_column_is_measured_once(people, press, monkeypatch, qtbot):
+    measured, fit = [], RowsTable.fitting
+    monkeypatch.setattr(RowsTable, "fitting", lambda table, column: (measured.append(column), fit(table, column))[1])
+    press(people, "view_rows")
+    qtbot.wait(100)
+    assert measured == list(range(people.page.rows_view.model().columnCount()))
+
+
 def test_both_sides_of_a_preview_have_the_same_widths(people, finish, qtbot):
     finish(people, "tab_preview")
     left, right = (people.findChild(RowsTable, f"preview_{side}") for side in ("original", "sanitised"))

@@ -196,6 +196,7 @@ class PageFrame(QWidget):
         self._cancel = QPushButton(self)  # of a page that follows no job
         self._cancel.hide()
         self._put_off: list[Callable[[], object]] = []
+        self._anew = False  # whether what is put off shows the whole page
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(tr(page.title))
         self.header: Row = lines()
@@ -384,16 +385,19 @@ class PageFrame(QWidget):
         self.setAccessibleName(again(self.accessibleName()))
         self.in_sight(self.refresh)()
 
-    def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
+    def in_sight(self, refresh: Callable[[], object], *, whole: bool = False) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.
 
-        An edit of one page would else wait for all the others.
+        An edit of one page would else wait for all the others. What shows the ``whole`` page takes the place of
+        everything else that is put off.
         """
 
         def now_or_later() -> None:
             if self.isVisible():
                 refresh()
-            elif refresh not in self._put_off:
+            elif whole:
+                self._put_off, self._anew = [refresh], True
+            elif not self._anew and refresh not in self._put_off:
                 self._put_off.append(refresh)
 
         return now_or_later
@@ -402,7 +406,7 @@ class PageFrame(QWidget):
         """Catch up with what has changed while the page was out of sight."""
         super().showEvent(event)
         self._place_header()
-        put_off, self._put_off = self._put_off, []
+        put_off, self._put_off, self._anew = self._put_off, [], False
         for refresh in put_off:
             refresh()
         self.shown()

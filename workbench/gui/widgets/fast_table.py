@@ -128,7 +128,7 @@ class RowsTable(TableView):
     """
 
     rows_are = "rows"
-    _fitted = 0  # the size of letters for which columns were fitted
+    _fitted = 0  # the size of letters for which columns were fitted; 0 before there were any
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class RowsTable(TableView):
         if frame is not None and height:
             longest = frame.to_series(column).head(MEASURED).cast(str).str.len_chars().arg_max()
             rows.append(range(height)[longest or 0 :][:1])
-        texts = (self._shown.shown(cell, column) for some in rows for cell in self._shown.cells(some, column))
+        texts = {self._shown.shown(cell, column) for some in rows for cell in self._shown.cells(some, column)}
         bold = QFontMetricsF(self._fonts()[True])
         wanted = max(map(bold.horizontalAdvance, texts), default=0) + 2 * PAD + 2
         heading = heading_width(str(self._shown.headerData(column, Qt.Orientation.Horizontal)))
@@ -251,7 +251,8 @@ class RowsTable(TableView):
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Fit the columns to letters of another size, which the headings have once the style sheet says so."""
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and self._fitted != scaled(WIDEST):
+        looks_other = event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange)
+        if looks_other and self._fitted not in (0, scaled(WIDEST)):
             QTimer.singleShot(0, self, self.fit_columns)
 
     def _fonts(self) -> tuple[QFont, QFont]:

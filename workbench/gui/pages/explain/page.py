@@ -322,8 +322,8 @@ _DELTA = RealField(
     help=tr_later("Probability by which the bound of ε may be exceeded"), symbol="δ", at_least=0.0, below=1.0
 )
 _CURVE_HEIGHT = 210
-PIECE = 10
-"""Milliseconds between two cards that are added below those in sight."""
+PIECE = 30
+"""Milliseconds between two cards that are added below those in sight: what a person does meanwhile comes first."""
 _WIDE = 1500
 """Points from which the cards are in two columns: a line of text is not read across a whole wide screen."""
 
@@ -393,7 +393,6 @@ class ExplainPage(PageFrame):
         self.epsilon.value_changed.connect(lambda _value: self.refresh())
         self.delta.textEdited.connect(lambda _text: self.refresh())
         session.explain_asked.connect(self._follow)
-        self._in_turn.start()
         asked = session.explained or (of_plan(session).epsilon, Decimal(0))
         self._follow(*asked)
 
@@ -414,11 +413,18 @@ class ExplainPage(PageFrame):
         self._halves.setStretch(1, int(wide))
         self._halves.setSpacing(12 if wide else 0)
 
+    def shown(self) -> None:
+        if self._waiting:
+            self._in_turn.start()
+
     def _add_next(self) -> None:
         """Make the next card below those in sight: all at once would keep the page from its first painting."""
-        self._order.append(self._waiting.pop(0)())
-        self._lay_out(wide=self._wide)
-        self._order[-1].show()
+        column, card = self._columns[self._wide and len(self._order) % 2], self._waiting.pop(0)()
+        self._order.append(card)
+        self._halves.setEnabled(False)  # it is laid out once, at the height that it has then
+        column.insertWidget(column.count() - 1, card)
+        card.show()
+        self._halves.setEnabled(True)
         grow_inside(self._area)  # else the cards would be squeezed
         if not self._waiting:
             self._in_turn.stop()

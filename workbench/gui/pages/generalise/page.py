@@ -122,10 +122,11 @@ class GeneralisePage(RunPage):
         self.body.addWidget(self._whole, 1)
         self._make_foot()
         session.table_changed.connect(self._forget)
+        session.table_changed.connect(self.in_sight(self._start_over, whole=True))
         session.plan_changed.connect(self.in_sight(self._follow))
         session.account_changed.connect(self.in_sight(self.refresh))
-        session.generalise_changed.connect(self._show_draft)
-        self._forget()
+        session.generalise_changed.connect(self.in_sight(self._show_draft))
+        self._start_over()
 
     def _make_foot(self) -> None:
         cancel = button(tr("Cancel"), "generalise_cancel", tip=tr("Stop (Esc)"))
@@ -473,6 +474,8 @@ class GeneralisePage(RunPage):
     def _forget(self) -> None:
         self.forget()
         self._levels, self._found, self._searched, self._published_as = {}, None, None, None
+
+    def _start_over(self) -> None:
         self._show()
         self._show_draft()
 

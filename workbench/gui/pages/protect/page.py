@@ -326,7 +326,7 @@ class ProtectPage(PageFrame):
         self._next = self.set_primary(tr("Rows →"), "to_preview", lambda: session.go("preview"), tip)
         self._stale = True
         session.plan_changed.connect(self.in_sight(self.refresh))
-        session.table_changed.connect(self._show_table)
+        session.table_changed.connect(self.in_sight(self._show_table, whole=True))
         self._show_table()
 
     def _arrange(self) -> None:

@@ -117,13 +117,14 @@ class SettingsPage(ReleasePage):
         self._unnamed = True
         self._target.textChanged.connect(self._named)
         session.table_changed.connect(self._start_over)
+        session.table_changed.connect(self.in_sight(self._follow, whole=True))
         session.plan_changed.connect(self.in_sight(self._follow))
         session.questions_changed.connect(self.in_sight(self._follow))
         session.way_changed.connect(self.in_sight(self._follow))
-        session.account_changed.connect(self._show_results)
-        session.released_changed.connect(self._show_released)
+        session.account_changed.connect(self.in_sight(self._show_results))
+        session.released_changed.connect(self.in_sight(self._show_released))
         session.release_asked.connect(self._take_up)
-        self._start_over()
+        self._follow()
         self._take_up()
 
     # -- its parts ------------------------------------------------------------------------------------------------
@@ -171,7 +172,6 @@ class SettingsPage(ReleasePage):
             pane.start_over()
         self._pane = None
         self._typed.clear()
-        self._follow()
 
     def _follow(self) -> None:
         pane = self._pane_of(self.session.way)

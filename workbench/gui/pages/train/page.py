@@ -98,9 +98,10 @@ class TrainPage(RunPage):
         self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
-        session.paused_changed.connect(self.refresh)
+        session.paused_changed.connect(self.in_sight(self.refresh))
         self.before.raise_cap.clicked.connect(self._raise_cap)
-        session.table_changed.connect(self._show_table)
+        session.table_changed.connect(self._forget_table)
+        session.table_changed.connect(self.in_sight(self._show_table, whole=True))
         session.to_train.made.connect(lambda asked: self.forms.offer(*asked))
         session.to_run.made.connect(self.forms.offer_run)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
@@ -120,10 +121,13 @@ class TrainPage(RunPage):
 
     # -- what is to be trained ------------------------------------------------------------------------------------
 
+    def _forget_table(self) -> None:
+        self.forget()
+        self._trained = self._preflight = None
+
     def _show_table(self) -> None:
         opened, images = self.session.opened, self.session.images
-        self.forget()
-        self._trained = None
+        self._cap = self.session.account.cap
         self.test.forget()
         self.test.setVisible(images is not None)
         self._images.setText("" if images is None else images.stated)

@@ -93,8 +93,7 @@ class UtilityPage(RunPage):
         tip = tr("Publish the sanitised table as the plan says (Ctrl+Return)")
         self.set_onward(tr("Release the table →"), "curve_to_release", "release", tip)
         self._connect()
-        self._draw()
-        self.refresh()
+        self._show_all()
         if session.to_draw.value is not None:
             self.setup.choose(session.to_draw.value)
 
@@ -122,6 +121,7 @@ class UtilityPage(RunPage):
         self.plot.chosen.connect(self._ask_about_point)
         session.to_draw.made.connect(self.setup.choose)
         session.table_changed.connect(self._forget)
+        session.table_changed.connect(self.in_sight(self._show_all, whole=True))
         for changed in (session.plan_changed, session.theme_changed):
             changed.connect(self.in_sight(self._draw))
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -247,6 +247,8 @@ class UtilityPage(RunPage):
         self._looks.stop()
         self._snapshots = {}
         self.setup.kept = False
+
+    def _show_all(self) -> None:
         self._draw()
         self.refresh()
 
