@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 from mishaps import retype
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from workbench.gui.pages.curve_actions import PointFacts
@@ -138,14 +138,14 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, release, finish, pr
 def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, finish, qtbot, taken, told):
     finish(people, "tab_utility")
     panel = people.page.panel
-    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"), QPointF(10, 10))
+    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"))
     assert f"ε = {told}:" in panel.accessibleName()
     with qtbot.waitSignal(people.session.notified) as said:
         people.findChild(QPushButton, "curve_point_take").click()
     assert people.session.plan.epsilon == Decimal(repr(taken))
     assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]
     steps = people.session.undo_stack.count()
-    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"), QPointF(10, 10))
+    panel.show_point(PointFacts("sanitised", taken, "accuracy 0.700"))
     with qtbot.waitSignal(people.session.notified) as said:
         qtbot.mouseClick(people.findChild(QPushButton, "curve_point_take"), Qt.MouseButton.LeftButton)
     assert said.args == ["info", f"The plan's ε is {told}."], "Ctrl+Z would take back another step"

@@ -562,7 +562,6 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     assert [s.style for s in page.figure.series] == ["sanitized", "corrected", "private"]
     assert "(sanitised, corrected)" in utility.findChild(QLabel, "curve_words").text()
     # A point of its line belongs to a sanitised table: its ε can go into the plan.
-    qtbot.wait(50)  # the first drawing is laid out
     click_point(page, qtbot, 1, 1)
     press(utility, "curve_point_take")
     assert utility.session.plan.epsilon == 100
@@ -570,6 +569,20 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     for other in ("regime_none", "regime_sanitized", "regime_private"):
         press(utility, other)
     assert page.setup.value().regimes == ("corrected:plan",)
+
+
+def test_the_panel_of_a_point_goes_with_it_when_the_chart_becomes_lower(utility, qtbot, press, idle):
+    """The words and the buttons of a whole study take room from the chart, and may do so just after a click."""
+    page = ran(utility, qtbot, press, idle)
+    qtbot.wait(100)
+    click_point(page, qtbot, 0, 1)
+    panel, before, place = utility.findChild(QWidget, "curve_point"), point_at(page, 0, 1), page.panel.pos()
+    utility.resize(utility.width() + 160, utility.height() + 80)
+    qtbot.wait(100)
+    assert point_at(page, 0, 1) != before
+    assert panel.isVisible()
+    assert page.plot.point == (0, 1)
+    assert panel.x() - place.x() == point_at(page, 0, 1).x() - before.x()
 
 
 def test_the_chart_stays_where_it_is_while_the_words_below_it_grow(utility, qtbot, press, idle):

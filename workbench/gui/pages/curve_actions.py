@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 
 from workbench.gui.gauges.budget import offered_words
@@ -129,6 +129,7 @@ class PointPanel(Card):
         """Make the panel over ``plot``; its parts are called ``NAME_point…``, and ``to_run`` leads to the run."""
         super().__init__(pad=12, spacing=6)
         self._session, self._plot, self._facts = session, plot, PointFacts("", 1.0, "")
+        self._point: tuple[int, int] | None = None
         self.setParent(plot)
         self.setObjectName(f"{name}_point")
         self._name = label("", "heading", name=f"{name}_point_name")
@@ -148,10 +149,11 @@ class PointPanel(Card):
         self.body.addLayout(row(self._name, None, close))
         self.body.add(self._figure, self._warning, self._offered, self._take, self._train, self._run)
         self.hide()
+        plot.rearranged.connect(self._place)
 
-    def show_point(self, facts: PointFacts, at: QPointF) -> None:
-        """Show ``facts`` beside the point ``at``, and give its first button the keys."""
-        self._facts = facts
+    def show_point(self, facts: PointFacts) -> None:
+        """Show ``facts`` beside the point of the plot that is looked at, and give its first button the keys."""
+        self._facts, self._point = facts, self._plot.point
         self._name.setText(facts.name)
         where = tr("at every ε") if facts.without_privacy else f"ε = {at_most(facts.epsilon)}"
         self._figure.setText(f"{where}:  {facts.figure}")
@@ -165,20 +167,20 @@ class PointPanel(Card):
         self.setAccessibleName(f"{facts.name}, {self._figure.text()}. {facts.warning} {self._offered.text()}".strip())
         self._plot.covered = True
         self.show()
-        self._at = at
         self._place()
         next(part for part in (self._take, self._train, self._run) if not part.isHidden()).setFocus()
 
     def event(self, event: QEvent) -> bool:
         """Take the room that larger text needs."""
-        if event.type() == QEvent.Type.LayoutRequest and self.isVisible():
+        if event.type() == QEvent.Type.LayoutRequest:
             self._place()
         return super().event(event)
 
     def _place(self) -> None:
+        if self.isHidden() or self._point is None:
+            return
         self.adjustSize()
-        at = self._at
-        room = self._plot.rect()
+        at, room = self._plot.place_of(*self._point), self._plot.rect()
         x = at.x() + 16 if at.x() + 24 + self.width() < room.width() else at.x() - 16 - self.width()
         y = min(max(at.y() - self.height() / 2, 4), room.height() - self.height() - 4)
         self.move(round(max(x, 4)), round(max(y, 4)))

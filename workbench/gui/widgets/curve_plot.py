@@ -125,9 +125,11 @@ class CurvePlot(QWidget):
 
     Signals:
         chosen: the point that is looked at was clicked, or chosen by Return: ask :attr:`point`.
+        rearranged: its points are at other places.
     """
 
     chosen = Signal()
+    rearranged = Signal()
 
     def __init__(self, name: str, accessible: str) -> None:
         """Make the plot; its object name is ``NAME_plot``."""
@@ -237,9 +239,10 @@ class CurvePlot(QWidget):
         self._callout.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Let go of the point: it has moved."""
+        """Go with the point, also where what a click shows is what lays the page out."""
         super().resizeEvent(event)
-        self._look_at(None)
+        self._look_at(self._at)
+        self.rearranged.emit()
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
         """Show where the keys are: at the first point."""

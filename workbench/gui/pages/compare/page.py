@@ -432,7 +432,7 @@ class ComparePage(PageFrame):
             to_run=lambda: self._show_line(line, drawn.x[point[1]]),
             without_privacy=line.kind == "none",
         )
-        self.panel.show_point(facts, self.plot.place_of(*point))
+        self.panel.show_point(facts)
 
     def escape(self) -> bool:
         return super().escape() or self.panel.close_it()

@@ -170,7 +170,10 @@ class SettingsPage(ReleasePage):
     def _start_over(self) -> None:
         for pane in self._panes.values():
             pane.start_over()
+            if pane.results is not None:
+                pane.results.show_newest()
         self._pane = None
+        self._sections.show_pane(None)
         self._typed.clear()
 
     def _follow(self) -> None:

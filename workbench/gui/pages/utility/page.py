@@ -410,7 +410,7 @@ class UtilityPage(RunPage):
             to_run=to_run if run is not None else None,
             without_privacy=kind == "none",
         )
-        self.panel.show_point(facts, self.plot.place_of(*point))
+        self.panel.show_point(facts)
 
     def _kind_of(self, line: int) -> str:
         """Return the way of training of a line that is drawn, whatever style it has beside others."""
