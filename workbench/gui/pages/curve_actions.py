@@ -18,6 +18,7 @@ from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import language, localised, tr, tr_later, tr_n, tr_number, tr_sentence
+from workbench.gui.widgets.bar import BAND
 from workbench.gui.widgets.basic import Card, button, label, row, say
 from workbench.gui.widgets.formatting import at_most
 from workbench.jobs import CancelToken, Emit, Job
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from workbench.studies.metrics import Metric
 
 
-BAND = tr_later("mean ± standard error")
 _WAYS = {
     "sanitised": tr_later("sanitised: {by}"),
     "corrected": tr_later("corrected: {by}"),

@@ -11,13 +11,14 @@ from PySide6.QtGui import QBrush, QPainter, QPainterPath
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.language import tr_sentence
+from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.chart import Chart, Drawing
-from workbench.render.values import BAND
 
 Ink = Literal["text", "muted", "accent", "warn", "danger"]
+BAND = tr_later("mean ± standard error")
+"""What is behind a figure; the engine's figures say it in the same words."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class BarLines(QWidget):
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(8)
         self._grid.setColumnStretch(BAR, 1)
-        self._grid.addWidget(label(figure or tr_sentence(BAND), "muted"), 0, FIGURE, _RIGHT)
+        self._grid.addWidget(label(figure or tr(BAND), "muted"), 0, FIGURE, _RIGHT)
         self._grid.addWidget(label(change, "muted"), 0, CHANGE, _RIGHT)
         self._parts: list[QWidget] = []
 
