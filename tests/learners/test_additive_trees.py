@@ -226,6 +226,23 @@ def test_a_tree_of_cuts_and_its_corrections_see_lines_that_hang_on_other_columns
     assert left["boosted-trees"] < min(0.075, 0.75 * left["forest-regression"])
 
 
+@pytest.mark.parametrize("made", [BOOSTED_TREES, FOREST_REGRESSION])
+def test_in_a_window_groups_far_apart_are_parted_before_what_moves_most_rows_a_little(made):
+    generator = np.random.default_rng(4)
+    smokes, heavy, age = generator.random(1_100) < 0.2, generator.random(1_100) < 0.5, generator.random(1_100)
+    y = np.where(smokes, np.where(heavy, 75.0, 45.0), 4 + 30 * age)
+    attributes = (
+        *(Attribute(name=name, kind="category", domain=("no", "yes", "?")) for name in ("smokes", "heavy")),
+        Attribute(name="age", kind="real", lower=0, upper=1),
+    )
+    target = Attribute(name="cost", kind="real", lower=0, upper=160)
+    parameters = made.parameters.from_plain({"epsilon": 50.0, "trees": 1, "depth": 1})
+    noise = Study(np.random.default_rng(5))
+    model = made.private(attributes, target, parameters, noise).fit(np.column_stack([smokes, heavy, age]), y).model_
+    assert model.setting.target.bounds() == (0, 80)
+    assert model.answers["tree 1: split 1"] == [1]  # smokes = yes; up to .3 of the window it would be age
+
+
 def test_files_of_format_2_mean_what_they_meant_and_a_column_that_is_none_is_refused():
     attributes, target, X, y = three_lines(400)
     for version, trees, corrections in ((2, 10, 0), (3, 1, 3)):

@@ -117,7 +117,7 @@ class BoostedSetting(Setting):
     @cached_property
     def goal(self) -> Goal:
         """How what is still wrong is read: numbers from −1 to 1, in units of the tree's reach."""
-        return Goal(Attribute(name=self.target.name, kind="real", lower=-1.0, upper=1.0))
+        return Goal(Attribute(name=self.target.name, kind="real", lower=-1.0, upper=1.0), self.farthest)
 
     @cached_property
     def shape(self) -> Shape:

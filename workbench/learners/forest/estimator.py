@@ -30,6 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import Answers, Classifier, Model, SummingEstimator, Total
 from workbench.learners.forest.trees import (
+    FARTHEST,
+    FARTHEST_IN_WINDOW,
     PARTS,
     UNIT,
     Cells,
@@ -142,7 +144,13 @@ class Setting(FitSetting[TreesParameters]):
     @cached_property
     def goal(self) -> Goal:
         """How the target is read."""
-        return Goal(self.target)
+        return Goal(self.target, self.farthest)
+
+    @property
+    def farthest(self) -> float:
+        """The part of the target's range up to which distances are counted; no answer is read by it."""
+        chosen = self.declared and self.declared[-1].bounds() != self.target.bounds()
+        return FARTHEST_IN_WINDOW if chosen else FARTHEST
 
     @cached_property
     def columns(self) -> Columns:

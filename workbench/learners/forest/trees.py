@@ -29,9 +29,9 @@ Both are treated alike. A row's target is
   two figures would cost twice that.
 
 *The loss* of a leaf is the least that one prediction for all its rows can lose: for classes the number of rows of other
-classes, for numbers the sum of the distances, each counted up to 0.3 of the range, over the largest. A row loses
-between 0 and UNIT whatever is predicted. One more row therefore never makes the least loss smaller, nor larger by more
-than UNIT: exactly, because everything is a whole number. Squares would be less clear at the same noise: most of a
+classes, for numbers the sum of the distances, each counted up to a public part of the range, over the largest. A row
+loses between 0 and UNIT whatever is predicted. One more row therefore never makes the least loss smaller, nor larger by
+more than UNIT: exactly, because everything is a whole number. Squares would be less clear at the same noise: most of a
 square's range is kept for errors that hardly occur.
 """
 
@@ -157,13 +157,20 @@ UNIT = 1 << 8
 
 _HALF = 1 << 10
 _KINDS = 32
-_FARTHEST = 0.3
+FARTHEST, FARTHEST_IN_WINDOW = 0.3, 0.5
+"""Up to which part of the range distances are counted: of declared bounds, and of a window that was chosen within them.
+Rows fill a window, and groups farther apart than this look no better once a split has parted them."""
+
 _SPREAD_OF_CLASSES, _SPREAD_OF_NUMBERS = 0.05, 0.02
 _SAMPLING_OF_CLASSES, _SAMPLING_OF_NUMBERS = 0.25, 0.05
 
 
 class Goal:
     """The public facts about a target, and how it is read.
+
+    Args:
+        target: its facts.
+        farthest: the part of its range up to which distances are counted.
 
     Attributes:
         parts: how many whole numbers a leaf holds: one a class, or low and high.
@@ -174,13 +181,13 @@ class Goal:
         sampling: usual variance of one row's weights about the shares of its node.
     """
 
-    def __init__(self, target: Attribute) -> None:
+    def __init__(self, target: Attribute, farthest: float = FARTHEST) -> None:
         self._target = target
         if target.numeric:
             self.parts, self.weight, self.kinds = 2, 2 * _HALF, _KINDS
             distance = np.abs(np.subtract.outer(np.arange(_KINDS), np.arange(_KINDS)))
-            farthest = _FARTHEST * (_KINDS - 1)
-            self.losses = np.floor(UNIT * np.minimum(distance, farthest) / farthest)
+            limit = farthest * (_KINDS - 1)
+            self.losses = np.floor(UNIT * np.minimum(distance, limit) / limit)
             self.spread, self.sampling = _SPREAD_OF_NUMBERS, _SAMPLING_OF_NUMBERS
         else:
             self.parts = self.kinds = len(target.values())
