@@ -149,8 +149,8 @@ class Setting(FitSetting[TreesParameters]):
     @property
     def farthest(self) -> float:
         """The part of the target's range up to which distances are counted; no answer is read by it."""
-        chosen = self.declared and self.declared[-1].bounds() != self.target.bounds()
-        return FARTHEST_IN_WINDOW if chosen else FARTHEST
+        ranged = bool(self.declared) and self.target.numeric
+        return FARTHEST_IN_WINDOW if ranged and self.declared[-1].bounds() != self.target.bounds() else FARTHEST
 
     @cached_property
     def columns(self) -> Columns:
