@@ -159,7 +159,7 @@ _HALF = 1 << 10
 _KINDS = 32
 FARTHEST, FARTHEST_IN_WINDOW = 0.3, 0.5
 """Up to which part of the range distances are counted: of declared bounds, and of a window that was chosen within them.
-Rows fill a window, and groups farther apart than this look no better once a split has parted them."""
+Rows fill a window, and a split between groups whose distance is larger gains little."""
 
 _SPREAD_OF_CLASSES, _SPREAD_OF_NUMBERS = 0.05, 0.02
 _SAMPLING_OF_CLASSES, _SAMPLING_OF_NUMBERS = 0.25, 0.05
