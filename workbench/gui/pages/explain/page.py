@@ -322,7 +322,7 @@ _DELTA = RealField(
     help=tr_later("Probability by which the bound of ε may be exceeded"), symbol="δ", at_least=0.0, below=1.0
 )
 _CURVE_HEIGHT = 210
-PIECE = 30
+PIECE = 80
 """Milliseconds between two cards that are added below those in sight: what a person does meanwhile comes first."""
 _WIDE = 1500
 """Points from which the cards are in two columns: a line of text is not read across a whole wide screen."""
