@@ -36,19 +36,68 @@ def type_fact(window, qtbot, text: str, end: Qt.Key) -> None:
     QApplication.processEvents()  # Qt commits what Return ends when it comes back to its event loop
 
 
-def test_a_sample_opens_by_a_click_with_its_public_facts(people):
+def test_a_sample_opens_by_a_click_and_its_edits_are_steps_of_the_plan_alone(people, press, qtbot):
+    # A sample opens by a click with its public facts.
     plan = people.session.plan
     assert people.session.opened.table.rows == 2000
     assert plan.ready
     assert plan.target == "label"
     assert [c.name for c in plan.columns if c.action == "drop"] == ["id", "name"]
     assert people.rail.pages["data"].state(people.session) == "ready"
+    people.session.undo_stack.setIndex(0)
 
-
-def test_the_budget_of_a_fresh_table_is_the_plan_alone(people):
+    # The budget of a fresh table is the plan alone.
     assert people.session.account.cap is None
     assert people.findChild(QLabel, "budget_figure").text() == "ε 1"
     assert people.findChild(QLabel, "fact_spent").text() == "ε 0"
+    people.session.undo_stack.setIndex(0)
+
+    # An edit that changes nothing is no step.
+    people.session.edit_column("age", "edit age", lower=18.0)
+    assert not people.session.undo_stack.canUndo()
+    people.session.undo_stack.setIndex(0)
+
+    # An identifier is dropped and comes back with another role.
+    model = people.page.table.attributes
+    model.setData(model.index(2, 1), "identifier")
+    assert people.session.plan.column("age").action == "drop"
+    model.setData(model.index(2, 1), "sensitive")
+    assert people.session.plan.column("age").action == "protect"
+    people.session.undo_stack.setIndex(0)
+
+    # Another target replaces the former.
+    people.page.table.selectRow(3)
+    press(people, "detail_target")
+    assert people.session.target == "sex"
+    assert [c.name for c in people.session.plan.columns if c.role == "target"] == ["sex"]
+    people.session.undo_stack.setIndex(0)
+
+    # Each edit is undone and redone.
+    session = people.session
+    before = session.plan
+    steps = [before]
+    for changes in ({"upper": 110.0}, {"lower": 10.0}, {"role": None}, {"missing": "own-value"}, {"action": "drop"}):
+        session.edit_column("age", "edit age", **changes)
+        steps.append(session.plan)
+    assert len(set(steps)) == 6
+    for expected in reversed(steps[:-1]):
+        qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
+        assert session.plan == expected
+    for expected in steps[1:]:
+        qtbot.keyClick(people, Qt.Key.Key_Z, CTRL | SHIFT)
+        assert session.plan == expected
+    people.session.undo_stack.setIndex(0)
+
+    # Rows are fetched only where they are seen.
+    press(people, "view_rows")
+    view = people.findChild(QTableView, "rows_table")
+    assert view.isVisible()
+    assert people.page.frame_model.rowCount() == 2000
+    view.scrollToBottom()
+    QApplication.processEvents()
+    assert people.page.frame_model.index(1999, 0).data() == "P02000"
+    held = sum(len(piece) for piece in people.page.frame_model._blocks.values())
+    assert held <= 3 * 128 * people.page.frame_model.columnCount()
 
 
 def test_open_facts_are_visibly_open_and_the_button_leads_to_them(opened, press):
@@ -86,66 +135,31 @@ def test_what_is_no_number_stays_in_sight_with_its_reason(opened, qtbot):
     assert "'young' is not a number" in problem.text()
 
 
-def test_bounds_the_wrong_way_round_are_told_at_once(opened, qtbot):
-    opened.session.edit_column("age", "bounds", lower=90.0, upper=10.0)
-    problem = opened.findChild(QLabel, "detail_problem")
-    assert problem.isVisible()
-    assert "The lower bound 90 is not below the upper bound 10" in problem.text()
-    assert not opened.session.plan.ready
-
-
-def test_each_edit_is_undone_and_redone(people, qtbot):
-    session = people.session
-    before = session.plan
-    steps = [before]
-    for changes in ({"upper": 110.0}, {"lower": 10.0}, {"role": None}, {"missing": "own-value"}, {"action": "drop"}):
-        session.edit_column("age", "edit age", **changes)
-        steps.append(session.plan)
-    assert len(set(steps)) == 6
-    for expected in reversed(steps[:-1]):
-        qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
-        assert session.plan == expected
-    for expected in steps[1:]:
-        qtbot.keyClick(people, Qt.Key.Key_Z, CTRL | SHIFT)
-        assert session.plan == expected
-
-
-def test_an_edit_that_changes_nothing_is_no_step(people):
-    people.session.edit_column("age", "edit age", lower=18.0)
-    assert not people.session.undo_stack.canUndo()
-
-
-def test_taking_facts_from_the_data_warns_at_once(opened, press):
+def test_facts_taken_from_the_data_warn_and_bounds_are_judged_at_once(opened, press, qtbot):
+    # Taking facts from the data warns at once.
     press(opened, "take_from_data")
     age = opened.session.plan.column("age")
     assert (age.lower, age.upper, age.bounds_origin) == (20, 40, "data")
     warning = opened.findChild(QLabel, "detail_warning")
     assert warning.isVisible()
     assert "which ε does not cover" in warning.text()
+    opened.session.undo_stack.setIndex(0)
 
-
-def test_declaring_one_bound_opens_the_other_that_was_read_off_the_rows(opened, press):
+    # Declaring one bound opens the other that was read off the rows.
     press(opened, "take_from_data")
     model = opened.page.table.attributes
     model.setData(model.index(0, LOWER), "0")
     age = opened.session.plan.column("age")
     assert (age.lower, age.upper, age.bounds_origin) == (0, None, "declared")
     assert model.index(0, UPPER).data() == "not declared"
+    opened.session.undo_stack.setIndex(0)
 
-
-def test_an_identifier_is_dropped_and_comes_back_with_another_role(people):
-    model = people.page.table.attributes
-    model.setData(model.index(2, 1), "identifier")
-    assert people.session.plan.column("age").action == "drop"
-    model.setData(model.index(2, 1), "sensitive")
-    assert people.session.plan.column("age").action == "protect"
-
-
-def test_another_target_replaces_the_former(people, press):
-    people.page.table.selectRow(3)
-    press(people, "detail_target")
-    assert people.session.target == "sex"
-    assert [c.name for c in people.session.plan.columns if c.role == "target"] == ["sex"]
+    # Bounds the wrong way round are told at once.
+    opened.session.edit_column("age", "bounds", lower=90.0, upper=10.0)
+    problem = opened.findChild(QLabel, "detail_problem")
+    assert problem.isVisible()
+    assert "The lower bound 90 is not below the upper bound 10" in problem.text()
+    assert not opened.session.plan.ready
 
 
 def test_a_file_is_opened_by_a_drop(window, tmp_path, idle):
@@ -210,18 +224,6 @@ def test_a_ragged_file_is_refused_by_row_and_the_form_is_offered(window, tmp_pat
     assert "3" in banner.text()
     assert window.findChild(QWidget, "dialect_form").isVisible()
     assert window.session.opened is None
-
-
-def test_rows_are_fetched_only_where_they_are_seen(people, press):
-    press(people, "view_rows")
-    view = people.findChild(QTableView, "rows_table")
-    assert view.isVisible()
-    assert people.page.frame_model.rowCount() == 2000
-    view.scrollToBottom()
-    QApplication.processEvents()
-    assert people.page.frame_model.index(1999, 0).data() == "P02000"
-    held = sum(len(piece) for piece in people.page.frame_model._blocks.values())
-    assert held <= 3 * 128 * people.page.frame_model.columnCount()
 
 
 def test_bounds_line_up_on_the_right_and_lists_of_values_begin_on_the_left(people, qtbot):

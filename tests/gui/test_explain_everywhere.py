@@ -50,21 +50,8 @@ def test_the_sentence_says_what_ten_percent_can_come_to():
     assert [percent(v) for v in (0.155, 0.99994, 0.0, 1.0)] == ["15.5 %", "99.99 %", "0 %", "100 %"]
 
 
-def test_the_budget_of_the_plan_is_asked_about_beside_its_entry(people, press, qtbot):
-    go_to(people, "protect")
-    press(people, "protect_explain")
-    assert explained(people) == "ε = 1"
-    qtbot.keyClick(people, Qt.Key.Key_Escape)
-    assert explained(people) == ""
-    field = people.findChild(QLineEdit, "plan_epsilon_field")
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, "2")
-    qtbot.keyClick(field, Qt.Key.Key_F1)
-    assert explained(people) == "ε = 2"
-
-
-def test_a_share_is_asked_about_by_menu_key_and_button(people, press, qtbot):
+def test_shares_and_the_budget_are_asked_about_on_protect(people, press, qtbot):
+    # A share is asked about by menu key and button.
     go_to(people, "protect")
     table = people.page.table
     ask_by_menu(qtbot, table, table.visualRect(table.model().index(3, 0)).center())
@@ -79,9 +66,16 @@ def test_a_share_is_asked_about_by_menu_key_and_button(people, press, qtbot):
     assert explained(people) == "ε = 1"
     press(people, "share_explain")
     assert explained(people) == "ε = 0.2 for zip"
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
 
+    # A field keeps its own menu.
+    go_to(people, "protect")
+    field = people.findChild(QLineEdit, "plan_epsilon_field")
+    ask_by_menu(qtbot, field, QPoint(5, 5))
+    assert explained(people) == "ε = 1"
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
 
-def test_a_dropped_column_has_no_share_to_explain_and_f1_helps_with_the_page(people, qtbot):
+    # A dropped column has no share to explain and f1 helps with the page.
     go_to(people, "protect")
     table = people.page.table
     table.selectRow(0)
@@ -89,13 +83,20 @@ def test_a_dropped_column_has_no_share_to_explain_and_f1_helps_with_the_page(peo
     qtbot.keyClick(table, Qt.Key.Key_F1)
     assert explained(people) == ""
     assert people.help_panel.isVisible()
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
 
-
-def test_a_field_keeps_its_own_menu(people, qtbot):
+    # The budget of the plan is asked about beside its entry.
     go_to(people, "protect")
-    field = people.findChild(QLineEdit, "plan_epsilon_field")
-    ask_by_menu(qtbot, field, QPoint(5, 5))
+    press(people, "protect_explain")
     assert explained(people) == "ε = 1"
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert explained(people) == ""
+    field = people.findChild(QLineEdit, "plan_epsilon_field")
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "2")
+    qtbot.keyClick(field, Qt.Key.Key_F1)
+    assert explained(people) == "ε = 2"
 
 
 def test_the_gauge_explains_the_charge_and_what_the_account_holds(people, press, qtbot):
@@ -113,7 +114,8 @@ def test_the_gauge_explains_the_charge_and_what_the_account_holds(people, press,
     assert explained(people) == "ε = 2"
 
 
-def test_too_much_and_too_high_are_both_said(people):
+def test_the_gauge_says_what_is_too_much_and_what_still_runs(people):
+    # Too much and too high are both said.
     people.session.set_account(AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), releases=1))
     people.session.set_epsilon(Decimal("5.5"))
     warning = people.findChild(QLabel, "budget_warning").text()
@@ -124,8 +126,7 @@ def test_too_much_and_too_high_are_both_said(people):
     assert people.findChild(QLabel, "fact_left").text() == "ε\u00a04"
     assert people.findChild(QLabel, "budget_figure").text() == "ε\u00a05"
 
-
-def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
+    # What still runs is reserved and not counted as a release.
     view = AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), reserved=Decimal(2), releases=2, going=1)
     people.session.set_account(view)
     facts = people.findChild(QWidget, "gauge_budget")
@@ -166,9 +167,27 @@ def test_the_point_of_a_curve_is_what_is_explained(people):
     assert found.asked() == Asked(Decimal(1))
 
 
-def test_a_key_and_the_menu_explain_the_plan_from_anywhere(people, qtbot):
+def test_the_plan_is_explained_from_anywhere_in_place_of_help_and_with_hidden_gauges(people, qtbot, press):
+    # A key and the menu explain the plan from anywhere.
     people.rail.buttons["release"].setFocus()
     qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
+    assert explained(people) == "ε = 1"
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+
+    # Help and explanation take each others place.
+    qtbot.keyClick(people, Qt.Key.Key_F1, SHIFT)
+    assert people.help_panel.isVisible()
+    press(people, "explain_plan")
+    assert not people.help_panel.isVisible()
+    qtbot.keyClick(people, Qt.Key.Key_F1, SHIFT)
+    assert explained(people) == ""
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+
+    # Hidden gauges come back for what was asked.
+    qtbot.keyClick(people, Qt.Key.Key_F9)
+    assert not people.gauges.isVisible()
+    qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
+    assert people.gauges.isVisible()
     assert explained(people) == "ε = 1"
 
 
@@ -184,23 +203,6 @@ def test_help_says_what_each_page_is_for_and_leaves_by_escape(people, qtbot):
         assert len(what.text()) > 40
     qtbot.keyClick(people, Qt.Key.Key_Escape)
     assert not people.help_panel.isVisible()
-
-
-def test_help_and_explanation_take_each_others_place(people, qtbot, press):
-    qtbot.keyClick(people, Qt.Key.Key_F1, SHIFT)
-    assert people.help_panel.isVisible()
-    press(people, "explain_plan")
-    assert not people.help_panel.isVisible()
-    qtbot.keyClick(people, Qt.Key.Key_F1, SHIFT)
-    assert explained(people) == ""
-
-
-def test_hidden_gauges_come_back_for_what_was_asked(people, qtbot):
-    qtbot.keyClick(people, Qt.Key.Key_F9)
-    assert not people.gauges.isVisible()
-    qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
-    assert people.gauges.isVisible()
-    assert explained(people) == "ε = 1"
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "12", "500000"])
