@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from command_cases import Run
 
@@ -387,3 +388,60 @@ def test_a_curve_says_whose_epsilon_is_of_each_prediction(median_made, run):
     assert told["each_prediction"] is True
     best = max(p["mean"] for p in told["r2"] if p["regime"] == "private")
     assert best > 0.5
+
+
+HEAD, WIDE = "Report of the lab\nyear 2026\n", "weight;width;kind\n"
+LINES = "".join(f"{k % 7},{k % 10};{k % 5},5;{'heavy' if k % 7 > 3 else 'light'}\n" for k in range(80))
+
+
+@pytest.fixture
+def of_a_form(tmp_path, monkeypatch, run):
+    """A folder with a model of a file with titles, semicolons, decimal commas and a mark for missing values."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab.csv").write_text(HEAD + WIDE + LINES, "utf-8")
+    facts = "name,kind,lower,upper,values,missing\nweight,real,0,8,,own-value\nwidth,real,0,8,,\n"
+    (tmp_path / "facts.csv").write_text(f"{facts}kind,category,,,heavy|light,\n", "utf-8")
+    form = ("--skip-lines", "2", "--delimiter", ";", "--decimal", ",", "--missing", "k.A.", "--header", "yes")
+    words = ("--epsilon", "1", "--dictionary", "facts.csv", *form, "-o", "plan.toml")
+    assert run("plan", "lab.csv", *words).code == 0
+    words = ("--target", "kind", "--model", "naive-bayes", "--epsilon", "50", "--bounds", "plan.toml")
+    assert run("fit", "lab.csv", *words, "-o", "model", "--ledger", "l.sqlite").code == 0
+    return tmp_path
+
+
+def test_a_file_of_the_form_of_the_training_is_read_without_options(of_a_form, run):
+    card = json.loads((of_a_form / "model" / CARD).read_text("utf-8"))
+    assert card["reading"] == {"delimiter": ";", "decimal": ",", "skip_lines": 2, "missing": ["k.A."]}
+    assert run("verify", "model").code == 0
+    (of_a_form / "new.csv").write_text(f"{HEAD}{WIDE}6,5;0,5;light\n0,5;4,5;heavy\nk.A.;0,5;light\n", "utf-8")
+    answer = run("predict", "new.csv", "--model", "model", "-o", "out.csv")
+    assert answer.code == 0
+    assert "read as the table of the training was: --delimiter ';' --decimal , --skip-lines 2 --miss" in answer.err
+    assert [row[1] for row in lines_of(of_a_form / "out.csv")[1:3]] == ["heavy", "light"]
+
+
+def test_a_file_of_another_form_is_one_sentence_until_its_form_is_stated(of_a_form, run):
+    (of_a_form / "new.csv").write_text("weight,width\n6.5,0.5\n0.5,4.5\n", "utf-8")
+    said = run("predict", "new.csv", "--model", "model", "-o", "out.csv").error()
+    assert "it is read as the table of the training was: --delimiter ';'" in said
+    assert "state how this file is read" in said
+    assert run("predict", "new.csv", "--delimiter", ",", "--model", "model", "-o", "out.csv").code == 0
+    assert [row[1] for row in lines_of(of_a_form / "out.csv")[1:]] == ["heavy", "light"]
+    pl.DataFrame({"weight": [6.5, 0.5], "width": [0.5, 4.5]}).write_parquet(of_a_form / "new.parquet")
+    assert run("predict", "new.parquet", "--model", "model", "-o", "out.csv").code == 0
+    assert [row[1] for row in lines_of(of_a_form / "out.csv")[1:]] == ["heavy", "light"]
+
+
+def test_a_card_with_a_form_that_is_none_is_no_card(of_a_form, run):
+    path = of_a_form / "model" / CARD
+    card = json.loads(path.read_text("utf-8"))
+    card["reading"]["delimiter"] = "ab"
+    card["checksum"] = checksum(card)
+    path.write_text(json.dumps(card), "utf-8")
+    assert "delimiter = 'ab'" in str(run("verify", "model", "--json").json["problems"])
+
+
+def test_a_model_without_a_target_says_so(made, run):
+    words = ("--model", "kmeans", "--epsilon", "5", "--bounds", "plan.toml", "-o", "groups", "--ledger", "k.sqlite")
+    assert run("fit", "sample:iris", *words).code == 0
+    assert run("predict", "sample:iris", "--model", "groups", "-o", "out.csv", "--json").done["target"] is None

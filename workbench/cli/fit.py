@@ -26,6 +26,7 @@ from workbench.cli.tables import (
     engine_of,
     load_confirmed,
     read_data,
+    with_reading,
 )
 from workbench.cli.training_data import stopped_words
 from workbench.data.on_workers import LOCAL
@@ -73,7 +74,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if workers is not None:
         require_sums(chosen)
     check_documents(options, options.data, options.join, options.bounds, options.ledger)
-    plan = load_confirmed(options.bounds, options.account)
+    plan = with_reading(load_confirmed(options.bounds, options.account), options)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)
     table.require([c.name for c in (features if options.target is None else (*features, target))])

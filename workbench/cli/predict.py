@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context, read_options
+from workbench.cli.command import Command, Context, flag_of, read_options
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, add_output, noticed, require_used
 from workbench.cli.training_data import import_trusted
 from workbench.data.images.class_folders import is_picture
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.read import is_image_set
-from workbench.data.read import ReadOptions, read_table
+from workbench.data.read import ReadOptions, read_table, usable
+from workbench.data.reading import over
 from workbench.data.table import Table
+from workbench.learners.tasks import NO_TARGET
+from workbench.params import InputError
 from workbench.params.amounts import counted
-from workbench.release.certificate import read_card
+from workbench.release.certificate import READING, read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import OpenModel, open_model, write_predictions
 from workbench.release.parts import keep_inputs
+from workbench.signals import Notice
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "rows": rows,
         **({} if right is None else {"accuracy": right / rows}),
         "model": opened.card["model"],
-        "target": opened.target.name,
+        "target": None if opened.target == NO_TARGET else opened.target.name,
         "columns": list(opened.header),
         "output": str(options.output),
         "private": True,
@@ -70,14 +75,33 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> Table:
+    """Return the table that DATA names, read as the options say, else in the form of the one that was trained on."""
     require_used(options, options.data)
-    return read_table(
-        options.data,
-        read_options(options, ReadOptions),
-        [a.name for a in opened.attributes],
-        cancel=context.cancel,
-        replace_invalid=options.replace_invalid,
-    )
+    stated, names = read_options(options, ReadOptions), [a.name for a in opened.attributes]
+    form = usable(opened.card.get(READING, {}), options.data)
+    how = over(stated, ReadOptions.from_plain(form))
+    if any(getattr(how, name) != getattr(ReadOptions.from_plain(form), name) for name in form):
+        form, how = {}, stated  # the options are of a file of another form
+    try:
+        table = read_table(options.data, how, names, cancel=context.cancel, replace_invalid=options.replace_invalid)
+        table.require(names)
+    except InputError as error:
+        if not form:
+            raise
+        what = f"{error.what} (it is read as the table of the training was: {_in_options(form)})"
+        raise InputError(what, error.where, "state how this file is read", code=error.code) from None
+    if form:
+        context.emit(Notice("info", f"read as the table of the training was: {_in_options(form)}"))
+    return table
+
+
+def _in_options(form: Mapping[str, Any]) -> str:
+    """Return reading options as they are typed."""
+    words: list[str] = []
+    for name, value in form.items():
+        typed = ",".join(value) if isinstance(value, list) else "tab" if value == "\t" else str(value)
+        words += [flag_of(ReadOptions, name), *([] if value is True else [typed])]
+    return shlex.join(words)
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from workbench.data.databases.address import as_path
 from workbench.data.joined import joined
 from workbench.data.on_workers import DASK, LOCAL, Workers, workers_of
 from workbench.data.read import ReadOptions, read_table, require_options
-from workbench.data.reading import over
+from workbench.data.reading import Reading, over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, one_line
 from workbench.params.amounts import counted, left, paid
@@ -149,6 +149,14 @@ def require_used(options: argparse.Namespace, *tables: str) -> None:
 def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
     """Return the reading options, with the plan's for those that are not given."""
     return over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
+
+
+def with_reading(plan: Plan, options: argparse.Namespace) -> Plan:
+    """Return the plan with the reading options that are given, as the card of a model repeats them."""
+    if not given_options(options, ReadOptions):
+        return plan
+    how = how_to_read(options, plan)
+    return replace(plan, reading=Reading(**{name: getattr(how, name) for name in ReadOptions.declared()}))
 
 
 def load_confirmed(path: Path, account: str | None = None) -> Plan:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workbench.cli.command import Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.tables import load_confirmed, read_as, read_data
+from workbench.cli.tables import load_confirmed, read_as, read_data, with_reading
 from workbench.data.images.arrays import TEST
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.deep import networks
@@ -72,7 +72,7 @@ def declared_table(options: argparse.Namespace) -> Plan:
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
             raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
-    return load_confirmed(options.bounds, getattr(options, "account", None))
+    return with_reading(load_confirmed(options.bounds, getattr(options, "account", None)), options)
 
 
 def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -138,6 +139,12 @@ def require_options(stated: Mapping[str, str], *tables: str | Path) -> None:
     for name, called in stated.items():
         if not any(name in options for _, options in known):
             raise ParameterError(f"{called} is not for {known[0][0]}", str(tables[0]), "leave it out", field=name)
+
+
+def usable(options: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Return those of some reading options that mean something for ``table``."""
+    known = _options_of(table, text=False)[1]
+    return {name: value for name, value in options.items() if name in known}
 
 
 def _options_of(source: str, *, text: bool) -> tuple[str, tuple[str, ...]]:

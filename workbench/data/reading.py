@@ -34,6 +34,19 @@ class Reading(ReadOptions):
         return ReadOptions(**{name: getattr(self, name) for name in ReadOptions.declared()})
 
 
+FORM = (
+    *("encoding", "delimiter", "quote", "escape", "decimal", "trim", "comment", "skip_lines", "missing", "sheet"),
+    *("labels", "missing_codes"),
+)
+"""The options that hold for other files of the same form; names, a range or a member are of one file."""
+
+
+def form_of(reading: ReadOptions | None) -> dict[str, Any]:
+    """Return what is stated of the form of a file, as the card of a model has it for the files to predict."""
+    plain = {} if reading is None else reading.to_plain()
+    return {name: plain[name] for name in FORM if name in plain}
+
+
 def over(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
     """Return what is ``stated``; options that are not stated come from the plan's ``reading``."""
     if reading is None:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench import learners
+from workbench.data.csv.options import ReadOptions
+from workbench.data.reading import form_of
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema, plain_part
@@ -22,7 +24,7 @@ from workbench.learners.tasks import NO_TARGET
 from workbench.params import InputError, ParameterError, WorkbenchError, read_json
 from workbench.privacy.accounting.event import Cost, exact
 from workbench.privacy.central.share import Budget
-from workbench.release.certificate import CARD_FORMAT, MADE_FROM, guarantee_facts, queries_of
+from workbench.release.certificate import CARD_FORMAT, MADE_FROM, READING, guarantee_facts, queries_of
 from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, Persons, model_statement
@@ -74,6 +76,12 @@ def card_facts(made: Made, cost: Cost) -> dict[str, Any]:
     return {"format": CARD_FORMAT, **stated, "guarantee": guarantee}
 
 
+def form_stated(reading: ReadOptions | None) -> dict[str, Any]:
+    """Return what a card says of how the file of the training is read, where its plan states something."""
+    form = form_of(reading)
+    return {READING: form} if form else {}
+
+
 def learned(card: dict[str, Any], folder: Path) -> Any:
     """Return the model of a learner as its file has it.
 
@@ -99,6 +107,7 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
     """Return a sentence for each statement of a card, valid by its schema, that the others or its files contradict."""
     try:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
+        ReadOptions.from_plain(card.get(READING, {}), where=READING)
         if MADE_FROM not in card and "queries" not in card["training"]:
             return list(_of_steps(card, inputs))
         found = list(_of_release(card, inputs) if MADE_FROM in card else _of_queries(card, inputs, folder))

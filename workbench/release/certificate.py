@@ -59,6 +59,9 @@ JOINED_ROWS = "joined_rows"
 MADE_FROM = "made_from"
 """Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
 
+READING = "reading"
+"""Key of a card: the form of the file of the training, as its plan states it; ``predict`` reads others of it so."""
+
 VERSION = 2
 """Of certificates of noisy rows and of cards. Version 1 published marks and sums that depended on the rows."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.persons import as_planned
+from workbench.data.reading import Reading
 from workbench.data.table import Table
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class NetworkTask:
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         unit: the column that identifies a person, where the plan names one.
+        reading: how the plan says that its file is read.
         account: the public name of the account that pays, as the plan states it.
         quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
             test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
@@ -72,6 +74,7 @@ class NetworkTask:
     checkpoints: Checkpoints | None = None
     replace: bool = False
     unit: str | None = None
+    reading: Reading | None = None
 
     def rows(self) -> Table:
         """Return the rows as the plan reads them."""

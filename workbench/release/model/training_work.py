@@ -61,6 +61,7 @@ def table_work(
         account=facts.account,
         test=measured,
         unit=facts.unit,
+        reading=facts.reading,
     )
     return TrainingWork(task, found)
 
