@@ -253,3 +253,31 @@ def test_numbers_that_no_such_query_gives_are_refused():
     for chosen in ([5, 4], [-1, 4], [0, 10**9]):
         with pytest.raises(ParameterError, match="drawn cells"):
             figures_of(query, [*chosen, *[0] * (query.length - 2)])
+
+
+@pytest.mark.parametrize(
+    ("groups", "rows", "epsilon", "at"),
+    [
+        (8, 500, 0.3, (0.5,)),  # too few rows: intervals are the bounds, and half of them is the margin
+        (8, 500, 0.3, DECILES),
+        (8, 2000, 1.0, (0.25, 0.5, 0.75)),
+        (2, 20_000, 1.0, (0.25, 0.5, 0.75)),
+        (1, 2000, 0.5, (0.25, 0.5, 0.75)),
+        (1, 2000, 10.0, DECILES),
+    ],
+)
+def test_the_forecast_of_quantiles_of_groups_is_as_wide_as_their_intervals_are(groups, rows, epsilon, at):
+    """The mean of so many half-lengths lies within a fifth of its expectation; the forecast was up to twice as wide."""
+    r = np.random.default_rng(8)
+    names = [f"g{k}" for k in range(groups)]
+    columns = [{"name": "x", "kind": "real", "lower": 0, "upper": 100}]
+    columns += [{"name": "g", "kind": "category", "domain": names}] if groups > 1 else []
+    plan = Plan.from_plain({"epsilon": 1.0, "column": columns})
+    wanted = asks({"statistic": "quantiles", "column": "x", "at": at, **({"by": ("g",)} if groups > 1 else {})})
+    (query,) = queries_of(wanted.checked(plan), plan, epsilon, rows)
+    cells = {"x": [str(v) for v in r.uniform(0, 100, rows)], "g": [names[k % groups] for k in range(rows)]}
+    table = plan.rows_of(Table(pl.DataFrame({c["name"]: cells[str(c["name"])] for c in columns}), "x.csv"))
+    figures = [f for found in released(query, table, 12) for f in found]
+    half = float(np.mean([float(f.high) - float(f.low) for f in figures])) / 2
+    (told,) = forecast([query])
+    assert 0.7 <= half / told.half_width <= 1.3

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -164,9 +165,21 @@ class DrawnQuantiles:
         return len(self.shares) + 1 + 2 * len(self.shares) * len(self.distances)
 
     def expected(self, rows: float) -> float:
-        """Return half of an interval's length as a part of the bounds, if ``rows`` values are even between them."""
-        reach = self.widths.sum(((0.5, self.length - len(self.shares)),)) / rows * self.lattice.cells
-        return min(next((d for d in self.distances if d >= reach), self.lattice.cells) / self.lattice.cells, 1.0)
+        """Return half of the mean interval's length if ``rows`` values are even between the bounds.
+
+        Each quantile is drawn at its place, and its interval ends where bins do: those that noise reaches from there.
+        """
+        cells, lengths = self.lattice.cells, 0.0
+        places = [min(int(q * cells), cells - 1) for q in self.shares]
+        borders = self.borders(places)
+        for q, cell in zip(map(float, self.shares), places, strict=True):
+            upto = bisect_right(borders, cell)
+            off = self.widths.sum(((1 - q, upto), (q, len(borders) - upto))) / rows * cells
+            first = borders[bisect_right(borders, max(cell - off, 0)) - 1]
+            last = [*borders, cells][bisect_right(borders, min(cell + off, cells - 1))] - 1
+            low, high = self.lattice.ends(first, last)
+            lengths += high - low
+        return lengths / 2 / len(places)
 
     def noisy(self, ask: Ask, label: str, groups: Sequence[Held]) -> list[int]:
         """Return the drawn cells of each group (its values are lattice cells) and noisy counts of the bins around."""

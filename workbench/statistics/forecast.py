@@ -133,10 +133,10 @@ def _width(query: Query, ask: Statistic, part: float) -> tuple[float, str, str]:
     unit = f"units of {query.bins.column.name}" if query.bins.column.kind != "date" else "days"
     if ask.statistic == QUANTILES:
         if query.drawn is not None:
-            return query.drawn.expected(rows) * (upper - lower), unit, _even(query)
+            return query.drawn.expected(rows), unit, _even(query)
         k = query.bins.count
-        width = query.widths.sum(((0.5, k),)) / rows + (0.5 if query.bins.exact else 1.0) / k
-        return min(width, 1.0) * (upper - lower), unit, _even(query)
+        width = query.widths.sum(((0.5, k),)) / rows + (0.0 if query.bins.exact else 0.5) / k
+        return min(width, 0.5) * (upper - lower), unit, _even(query)  # an interval is no longer than the bounds are
     half = upper / 2 - lower / 2
     if query.form == SPREAD:
         # Of values spread evenly: m = 1/2, variance 1/12, so that the weights of the noise are 1/6, -1/3 and 1/6.
