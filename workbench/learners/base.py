@@ -48,16 +48,17 @@ Total = Callable[..., NDArray[np.int64]]
 """``total(part, …)``: the sums over all rows of the whole numbers ``part(setting, rows, …)``, where the rows are what
 :meth:`SummingEstimator._coded` makes of some of them. ``part`` is a function of a module: workers may call it."""
 
-_ROWS_AT_ONCE = 1 << 13
+ROWS_AT_ONCE = 1 << 13
+"""Rows that a fit reads between two looks whether to stop."""
 
 Facts = TypeVar("Facts", bound=FitSetting[Any])
 
 
 def blocks_of(rows: int) -> Iterator[slice]:
     """Yield blocks of rows in memory, one of none where there are none; before each look whether to stop."""
-    for start in range(0, max(rows, 1), _ROWS_AT_ONCE):
+    for start in range(0, max(rows, 1), ROWS_AT_ONCE):
         check_here()
-        yield slice(start, start + _ROWS_AT_ONCE)
+        yield slice(start, start + ROWS_AT_ONCE)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Classifier, Learner, Model, PrivateEstimator
+from workbench.learners.base import Answers, Classifier, Learner, Model, PrivateEstimator, blocks_of
 from workbench.learners.checks import plain_part
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.single import SINGLE
@@ -289,7 +289,10 @@ class BestOf(PrivateEstimator[AnyBest]):
             facts = setting.attributes, setting.target, setting.parameters_of(candidate)
             model = candidate.learner.private(*facts, noise).fit(X[~held], y[~held]).model_
             # Asked about the empty rows, too: with as many rows as ever, no double hangs on how many are empty.
-            right = setting.score(model.predict(X[held])[filled[held]], y[held & filled]) if setting.held else 0
+            tried, right = X[held], 0
+            if setting.held:
+                said = np.concatenate([model.predict(tried[here]) for here in blocks_of(setting.held)])
+                right = setting.score(said[filled[held]], y[held & filled])
             (noisy,) = parts(SCORE, [right], setting.unit)
             if of_try.private:
                 parts.finish()

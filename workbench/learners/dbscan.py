@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import Answers, Model, PrivateEstimator
+from workbench.learners.base import Answers, Model, PrivateEstimator, blocks_of
 from workbench.learners.encoding import grid_of
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import CLUSTERING
@@ -209,7 +209,9 @@ class Dbscan(PrivateEstimator[DbscanModel]):
     model_type = DbscanModel
 
     def _answers(self, ask: Ask, setting: Setting, X: NDArray[np.float64], y: NDArray[Any]) -> Answers:
-        counts = np.bincount(setting.number(setting.cell(X)), minlength=setting.cells)
+        counts = np.zeros(setting.cells, dtype=np.int64)
+        for here in blocks_of(len(X)):
+            counts += np.bincount(setting.number(setting.cell(X[here])), minlength=setting.cells)
         return {COUNTS: ask(COUNTS, counts.tolist(), 1)}
 
 

@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
+from workbench.learners.base import ROWS_AT_ONCE
 from workbench.learners.checks import checked_columns
 from workbench.params import InputError, ParameterError
 from workbench.params.errors import require
 from workbench.privacy.central.private_median import median_weights
+from workbench.signals.cancel import check_here
 
 MOST_ASKED = 10_000
 
@@ -158,6 +160,7 @@ def trained_blocks(X: Encoded, y: Doubles, blocks: int, train: Trainer) -> list[
     """
     made: list[BlockModel] = []
     for block, places in enumerate(deal(len(y), blocks)):
+        check_here()
         here = places[~np.isnan(y[places])]
         made.append(train(X[here], y[here], block) if len(here) else Constant())
     return made
@@ -168,8 +171,13 @@ def forest(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int | None) 
     from sklearn.ensemble import RandomForestRegressor
 
     # One thread: the mean over the trees is then always summed in one order.
-    model = RandomForestRegressor(trees, max_depth=depth, random_state=seed, n_jobs=1)
-    fitted: BlockModel = model.fit(X.astype(np.float32), y)  # whole numbers of 16 bits: exact
+    model = RandomForestRegressor(max_depth=depth, random_state=seed, n_jobs=1, warm_start=True)
+    rows = X.astype(np.float32)  # whole numbers of 16 bits: exact
+    step = max(1, ROWS_AT_ONCE // len(y))
+    for made in (*range(step, trees, step), trees):  # the same trees as all at once
+        check_here()
+        model.set_params(n_estimators=made).fit(rows, y)
+    fitted: BlockModel = model
     return fitted
 
 
@@ -181,6 +189,14 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
     """
     require_xgboost()
     from xgboost import XGBRegressor
+    from xgboost.callback import TrainingCallback
+
+    class Look(TrainingCallback):
+        """Looks before each tree whether to stop."""
+
+        def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            check_here()
+            return False
 
     model = XGBRegressor(
         n_estimators=trees,
@@ -190,6 +206,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
         n_jobs=1,
         random_state=seed,
         verbosity=0,
+        callbacks=[Look()],
     )
     fitted: BlockModel = model.fit(X.astype(np.float32), y)
     return fitted

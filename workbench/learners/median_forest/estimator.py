@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import Answers, Model, PrivateEstimator, composed
+from workbench.learners.base import Answers, Model, PrivateEstimator, blocks_of, composed
 from workbench.learners.checks import checked_numbers, plain_part
 from workbench.learners.encoding import Encoding, grid_of
 from workbench.learners.median_forest.blocks import (
@@ -47,6 +47,7 @@ from workbench.params.remedies import give
 from workbench.privacy.accounting.event import PureDp, exact, floor_double
 from workbench.privacy.central.private_median import AGGREGATES, EPSILON_LEAST, EXPONENTIAL
 from workbench.privacy.central.sums import scaled
+from workbench.signals.cancel import check_here
 from workbench.work.ask import Ask
 from workbench.work.noise import Noise
 
@@ -282,13 +283,15 @@ class Blocks:
         """Return the cell of a median of the blocks for each row; without noise the median itself."""
         setting = self.setting
         rows = setting.encoding.encode(X, setting.scale).astype(np.float32)
-        shares = [np.asarray(block.predict(rows), dtype=np.float64) for block in self.blocks]
-        stated = setting.to_cells(np.array(shares))
-        way, size = setting.parameters.aggregate, setting.cells
-        return [
-            ask.median(f"prediction {i}", cells, size, way)
-            for i, cells in enumerate(np.sort(stated, axis=0).T.tolist(), start=1)
-        ]
+        way, size, found = setting.parameters.aggregate, setting.cells, list[int]()
+        for here in blocks_of(len(rows)):
+            shares = []
+            for block in self.blocks:
+                check_here()
+                shares.append(np.asarray(block.predict(rows[here]), dtype=np.float64))
+            stated = np.sort(setting.to_cells(np.array(shares)), axis=0).T.tolist()
+            found += [ask.median(f"prediction {i}", cells, size, way) for i, cells in enumerate(stated, here.start + 1)]
+        return found
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return a fresh prediction for each row (n,), at ε each."""
@@ -360,7 +363,7 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
 
     def _learn(self, ask: Ask, setting: Setting, X: Doubles, y: Doubles) -> Any:
         goal = to_shares(y, setting.target)
-        encoded = setting.encoding.encode(X, setting.scale)
+        encoded = np.concatenate([setting.encoding.encode(X[here], setting.scale) for here in blocks_of(len(y))])
         train = partial(self.trainer, trees=self.parameters.trees, depth=self.parameters.depth)
         blocks = Blocks(setting, trained_blocks(encoded, goal, setting.blocks, train), self.noise, self.model_type.name)
         asked = self.asked_rows()
