@@ -113,3 +113,16 @@ def test_a_flag_takes_no_value(tmp_path, run):
     told = run("describe", str(path), *words).done
     assert (told["rows"], [(c["name"], c["distinct"]) for c in told["columns"]]) == (2, [("id", 2), ("word", 2)])
     assert "--trim" in run("describe", str(path), "--trim=yes").error()
+
+
+def test_repeated_names_are_said_where_a_table_is_described_or_planned_and_nowhere_else(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "twice.csv").write_text("age,age\n" + "31,1\n47,2\n" * 6, "utf-8")
+    described = run("describe", "twice.csv")
+    assert (described.shown + described.err).count("age.1") == 2  # once as said, once as a column
+    assert "age.1" in run("describe", "twice.csv", "--json").done["notices"][0]
+    planned = run("plan", "twice.csv", "--epsilon", "1", "--header", "yes", "--from-data", "-o", "plan.toml")
+    assert planned.err.count("the same name more than once") == 1
+    assert run("plan", "--confirm", "plan.toml").code == 0
+    done = run("sanitize", "twice.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "l.sqlite")
+    assert (done.code, "more than once" in done.err) == (0, False)

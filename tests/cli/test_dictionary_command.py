@@ -129,3 +129,20 @@ def test_one_fact_that_is_open_is_one(folder, run):
     names = (folder / "people.csv").read_text("utf-8").splitlines()[0].split(",")
     drops = [word for name in names if name not in ("age", "city") for word in ("--drop", name)]
     assert '1 public fact is still "?": upper of age' in run(*draft("--dictionary", "d.csv", *drops)).shown
+
+
+def test_a_dictionary_that_calls_percentages_numbers_is_refused_before_there_is_a_plan(folder, run):
+    (folder / "share.csv").write_text("share,city\n54 %,Graz\n7 %,Linz\n12 %,Wien\n99 %,Graz\n", "utf-8")
+    for kind in ("integer", "real"):
+        (folder / "d.csv").write_text(f"{HEAD}\nshare,,{kind},0,100,\n", "utf-8")
+        said = run("plan", "share.csv", "--epsilon", "1", "--dictionary", "d.csv", "-o", "plan.toml").error()
+        assert f"calls it {kind}, and the values are percentages" in said
+        assert not (folder / "plan.toml").exists()
+
+
+def test_values_in_two_spellings_are_named_where_a_plan_is_drafted(folder, run):
+    (folder / "yes.csv").write_text("again,age\n" + "JA,31\nja,47\nnein,8\n" * 4, "utf-8")
+    words = ("plan", "yes.csv", "--epsilon", "1", "-o", "plan.toml", "--json")
+    assert [note for note in run(*words).done["notes"] if note.startswith("again: 'JA', 'ja' may be spellings")]
+    (folder / "d.csv").write_text(f"{HEAD}\nagain,,category,,,JA|ja|nein\n", "utf-8")
+    assert not [note for note in run(*words, "--dictionary", "d.csv").done["notes"] if "spellings" in note]

@@ -154,6 +154,7 @@ def test_other_names_do_not(name):
         (["-20", "-9", "4", "31"] * 2, ()),  # a temperature
         (["1", "2", "3", "4", "5", "-9"], ()),  # one row's own value
         (["0", "99"] * 5, ()),
+        (["1", "2", "3", "-9", " -9", "  -9"], ("-9",)),  # cells of a fixed width
     ],
 )
 def test_numbers_that_look_like_codes_for_missing_values_are_named(cells, codes):
@@ -164,6 +165,21 @@ def test_numbers_that_look_like_codes_for_missing_values_are_named(cells, codes)
 def test_percentages_are_told_of_with_what_makes_them_numbers():
     said = {s.what: s.reason for s in column(["54 %", "7 %", "100%", "12,5 %"] * 3).suspicions}
     assert "without it as numbers" in said["percent"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "why", "alike"),
+    [
+        (["JA", "ja", "nein"] * 4, "'JA', 'ja' may be spellings of one value", ("JA", "ja")),
+        (["Graz ", "Graz", "Linz", "LINZ"] * 4, "of one value, as may others", ("Graz", "Graz ", "LINZ", "Linz")),
+        (["ja", "nein"] * 4, None, ()),
+        ([f"{letter}{k}" for k in range(9) for letter in "aA"], None, ()),  # as many as there are rows
+    ],
+)
+def test_values_that_differ_by_capitals_or_blanks_alone_are_named(cells, why, alike):
+    found = {s.what: s for s in column(cells).suspicions}.get("spelling")
+    assert (found.cells if found else ()) == alike
+    assert why is None if found is None else (why or "-") in found.why
 
 
 def test_plain_columns_raise_no_suspicion():

@@ -286,3 +286,14 @@ def test_titles_above_the_header_of_a_sheet_are_said(tmp_path, above, titles, sa
     if titles:
         skipped = read_table(path, ReadOptions(skip_lines=titles))
         assert (skipped.names, skipped.rows, skipped.facts.titles) == (("ward", "age", "cost"), 2, 0)
+
+
+def test_a_row_below_titles_is_called_by_its_place_in_the_sheet_where_a_range_is_read(tmp_path):
+    path = tmp_path / "visits.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for row, cells in enumerate([["Visits 2025"], [], ["ward", "age", "cost"], ["A", 3, 2.5], ["B", 5, 1]]):
+            sheet.write_row(row + 4, 1, cells)
+    said = read_table(path, ReadOptions(range="B5:D20")).notices
+    assert [n for n in said if "row 7 names all; use --skip-lines 2" in n]
+    assert read_table(path, ReadOptions(range="B5:D20", skip_lines=2)).names == ("ward", "age", "cost")

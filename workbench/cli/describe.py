@@ -32,7 +32,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "columns": [_column(column, table.facts) for column in columns],
         "renamed": list(table.renamed),
         "dialect": _dialect(table.dialect),
-        "notices": list(table.notices),
+        "notices": [*table.notices, *filter(None, [table.repeated])],
         "doubts": [_doubt(doubt) for doubt in table.doubts],
         "part": {"option": table.facts.option, "read": table.facts.part, "of": list(table.facts.parts)},
         **({} if table.joined is None else {"joined": _joined(table, table.joined)}),

@@ -79,6 +79,7 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
     return first.rewritten(beside, names=(*first.names, *names.values())).replaced(
         joined=Joined(first, second, person, on, tuple(names.values())),
         notices=(*first.notices, *second.notices),
+        renamed=(*first.renamed, *(names[name] for name in second.renamed if name in names)),
         types={**first.types, **{names[name]: kind for name, kind in second.types.items() if name in names}},
         facts=_facts(first.facts, second.facts, names),
     )

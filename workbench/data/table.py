@@ -282,6 +282,16 @@ class Table:
         return tuple(self.stored.columns)
 
     @property
+    def repeated(self) -> str:
+        """The notice about names that the header has twice, for where a table is described or planned; else empty."""
+        if not self.renamed:
+            return ""
+        return (
+            f"the header has the same name more than once; the repeated columns are called "
+            f"{', '.join(self.renamed)}; use --header no if the first row is data"
+        )
+
+    @property
     def decimal(self) -> str | None:
         """The decimal mark that a person stated, or ``None``: a guessed one is never used for a release."""
         return self.dialect.decimal if self.dialect is not None and self.dialect.decimal_given else None

@@ -18,7 +18,7 @@ from workbench.params.codec import write_toml
 from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.budget_split import target_weight
-from workbench.sanitize.data_dictionary import IDENTIFIER, Entry, changes, not_in_table
+from workbench.sanitize.data_dictionary import IDENTIFIER, NUMERIC, Entry, changes, not_in_table
 from workbench.sanitize.origin import Guess, raw_guesses
 from workbench.sanitize.plan import AUTO, REPLACE, UNFILLED, Column, Plan, unfilled
 from workbench.sanitize.questions import STATISTICS, Questions, Suggestion
@@ -127,7 +127,7 @@ def draft(
         table, note = chosen.column(column, *_stated(known.get(column.name), entries.get(column.name)))
         tables.append(table)
         notes += [note] if note else []
-        notes += _codes_unstated(column, table)
+        notes += _suspected(column, table)
     notes += filter(None, (not_in_table(dictionary, names), suggested.left_out_in_words if suggested else ""))
     on_target = _weighed(tables, epsilon)
     raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
@@ -142,12 +142,17 @@ def draft(
     return _drafted(raw, notes, on_target)
 
 
-def _codes_unstated(column: ColumnProfile, table: Mapping[str, Any]) -> list[str]:
-    """Return the note on numbers that look like codes for missing values, which would count as numbers."""
-    if table["action"] != "protect" or "missing_codes" in table:
+def _suspected(column: ColumnProfile, table: Mapping[str, Any]) -> list[str]:
+    """Return notes on numbers that may be codes for missing values, and on values that may be spellings of one."""
+    if table["action"] != "protect":
         return []
-    found = (s for s in column.suspicions if s.what == "missing-code")
-    return [f"{column.name}: {s.why}; then write missing_codes = {json.dumps(s.cells)}" for s in found]
+    notes, domain = [], set(table.get("domain", ()))
+    for found in column.suspicions:
+        if found.what == "missing-code" and "missing_codes" not in table:
+            notes.append(f"{column.name}: {found.why}; then write missing_codes = {json.dumps(found.cells)}")
+        if found.what == "spelling" and (table.get("bounds_origin") == "data" or not domain.issuperset(found.cells)):
+            notes.append(f"{column.name}: {found.why}; then correct them in the file, as a plan counts each by itself")
+    return notes
 
 
 def _drafted(raw: dict[str, Any], notes: Sequence[str], on_target: str) -> Draft:
@@ -309,6 +314,11 @@ def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict
     nothing of the table a guess. Where the kind itself is marked as one, they are asked for as usual.
     """
     name, guessed = column.name, "kind" in entry.guessed
+    percent = next((s for s in column.suspicions if s.what == "percent"), None)
+    if percent is not None and entry.kind in NUMERIC:
+        what = f"the data dictionary calls it {entry.kind}, and {percent.why}"
+        ways = ("remove the % signs from the file", 'write "category" as its kind')
+        raise ParameterError(what, f"column {name}", ways)
     needed = ("lower", "upper") if entry.kind in ("integer", "real", "date") else ("domain",)
     facts = {**entry.facts, "missing_codes": entry.missing_codes, "date_order": entry.date_order}
     stated = Column(name=name, action="drop", kind=entry.kind, role=entry.role, **facts).to_plain()

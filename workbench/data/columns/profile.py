@@ -442,6 +442,10 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
             )
         elif _ANY_NAME.search(title):
             yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
+    if kind == "category" and not every and distinct <= MOST_CELLS and (alike := _spellings(values)):
+        first, cells = ", ".join(map(repr, alike[0])), tuple(itertools.chain(*alike))
+        one, several = f"{first} may be spellings of one value", f"{first} may be spellings of one value, as may others"
+        yield Suspicion("spelling", several if alike[1:] else one, cells=cells)
     if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_spaced(name)):
         yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
@@ -451,16 +455,28 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
 def _codes(cells: pl.Series, x: Numbers, rows: NDArray[np.unsignedinteger]) -> tuple[str, ...]:
     """Return the cells that look like codes for missing values, in order: -9, 99, 888 and their like beside none such.
 
-    Several rows have one, and it is further from all other numbers than these are from one another, or alone below 0.
+    Several rows have one, with whatever blanks around it, and it is further from all other numbers than these are from
+    one another, or alone below 0.
     """
-    like = cells.str.contains(_MISSING_CODE).to_numpy() & (rows > 1)
+    like = cells.str.contains(_MISSING_CODE).to_numpy(writable=True)
+    _, number = np.unique(x[like], return_inverse=True)
+    like[like] = np.bincount(number, rows[like])[number] > 1
     others = x[~like & ~np.isnan(x)]
     if not like.any() or len(others) < _FEW_NUMBERS:
         return ()
     low, high = others.min(), others.max()
     # Halves: the distance of two doubles can be too large for one.
     apart = like & ((np.maximum(low / 2 - x / 2, x / 2 - high / 2) > high / 2 - low / 2) | ((x < 0) & (low >= 0)))
-    return tuple(cell.strip() for _, cell in sorted(zip(x[apart], cells.filter(apart), strict=True)))
+    found = sorted(zip(x[apart], cells.filter(apart), strict=True))
+    return tuple(dict.fromkeys(cell.strip() for _, cell in found))
+
+
+def _spellings(values: pl.Series) -> list[list[str]]:
+    """Return the values that differ by capitals or blanks around them alone, those of one spelling together."""
+    plain = values.str.strip_chars().str.to_lowercase()
+    alike = pl.DataFrame({"plain": plain, "value": values}).filter(plain.is_duplicated()).sort("plain", "value")
+    found: list[list[str]] = alike.group_by("plain", maintain_order=True).agg("value")["value"].to_list()
+    return found
 
 
 def _spaced(name: str) -> str:

@@ -241,9 +241,10 @@ def different_names(cells: Sequence[str]) -> list[str]:
 
 
 def names_of(header: Sequence[str]) -> tuple[list[str], tuple[str, ...], list[str]]:
-    """Return the names of columns, those of them whose name the header had used before, and what is to be said of both.
+    """Return the names of columns, those of them whose name the header had used before, and what is said of the others.
 
-    A nameless column is called by its position, counted from 1.
+    A nameless column is called by its position, counted from 1, and that is said; of repeated names
+    :attr:`workbench.data.table.Table.repeated` is the notice.
     """
     taken, out, said = set(header), list[str](), list[str]()
     for position, cell in enumerate(header, start=1):
@@ -257,11 +258,6 @@ def names_of(header: Sequence[str]) -> tuple[list[str], tuple[str, ...], list[st
         out.append(name)
     named = different_names(out)
     renamed = tuple(new for new, old in zip(named, out, strict=True) if new != old)
-    if renamed:
-        said.append(
-            f"the header has the same name more than once; the repeated columns are called "
-            f"{', '.join(renamed)}; use --header no if the first row is data"
-        )
     return named, renamed, said
 
 
@@ -279,11 +275,15 @@ def titles_above(rows: Sequence[Sequence[str | None]]) -> int:
     return next((at for at, own in enumerate(words) if own == len(used)), 0)
 
 
-def said_of_titles(named: int, columns: int, lines: int) -> str:
-    """Return the notice that the header seems to be below titles, of which so many ``lines`` are."""
+def said_of_titles(named: int, columns: int, lines: int, above: int = 0) -> str:
+    """Return the notice that the header seems to be below titles, of which so many ``lines`` are.
+
+    ``above`` are the rows of a sheet before the range that is read: rows are counted from the sheet's first.
+    """
+    row = above + lines + 1
     return (
-        f"the first row names {named} of {columns} columns, and row {lines + 1} names all; use --skip-lines {lines} if "
-        "that is the header"
+        f"the first row names {named} of {columns} columns, and row {row} names all; use --skip-lines {lines} if that "
+        "is the header"
     )
 
 

@@ -152,7 +152,8 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
     columns, renamed, said = names_of([(name or "").removeprefix("\ufeff") for name in names])
     facts["renamed"] = list(renamed)
     if "titles" in facts:
-        facts["notices"].append(said_of_titles(sum(map(bool, names)), len(names), facts["titles"]))
+        above = _corners(options.get("range"))[0]
+        facts["notices"].append(said_of_titles(sum(map(bool, names)), len(names), facts["titles"], above))
     else:
         facts["notices"] += said if header else []
     frame.columns = columns

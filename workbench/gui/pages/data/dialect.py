@@ -266,7 +266,8 @@ def notices_in_words(table: Table, *, beside: bool = False) -> str:
 
     Where these are is said unless they are ``beside``.
     """
-    found = [_OPTION.subn(_field, tr_sentence(notice)) for notice in table.notices]
+    notices = (*table.notices, *filter(None, [table.repeated]))
+    found = [_OPTION.subn(_field, tr_sentence(notice)) for notice in notices]
     lines = [f"⚠ {as_sentence(worded)}" for worded, _ in found]
     if not beside and any(options for _, options in found):
         lines[-1] += " " + tr("The fields named here are under “How it is read”.")

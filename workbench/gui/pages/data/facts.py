@@ -91,8 +91,11 @@ def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Sus
     if profile is None:
         return ()
     dated = column.date_order not in (None, OPEN) or not column.protected
-    listed = {word for word, _rows in profile.words} <= set(column.domain or ())
-    settled = {"date-order": dated, "missing": listed, "missing-code": not suspected_codes(column, profile)}
+    domain = set(column.domain or ())
+    listed = {word for word, _rows in profile.words} <= domain
+    spelled = all(domain.issuperset(s.cells) for s in profile.suspicions if s.what == "spelling")
+    settled = {"date-order": dated, "missing": listed, "spelling": spelled}
+    settled["missing-code"] = not suspected_codes(column, profile)
     return tuple(s for s in profile.suspicions if not settled.get(s.what, False))
 
 
