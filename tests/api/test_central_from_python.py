@@ -114,7 +114,7 @@ def test_epsilon_is_checked_as_the_commands_check_it(people, epsilon):
 
 @pytest.mark.parametrize("figures", [["x"], [1], "mean", 5, {"statistic": "mean"}, [None]])
 def test_figures_that_are_no_mappings_are_refused_in_words(people, figures):
-    with pytest.raises(ParameterError, match="figure"):
+    with pytest.raises(ParameterError, match=r"figure|is not a wish; write it as mean"):
         api.statistics(people, api.plan(epsilon=3, **FACTS), figures, seed=1)
 
 
@@ -211,3 +211,18 @@ def test_one_figure_needs_no_list(people):
     plan, mean = api.plan(epsilon=3, **FACTS), {"statistic": "mean", "column": "age"}
     alone, listed = (api.statistics(people, plan, figures, seed=1) for figures in (mean, [mean]))
     pd.testing.assert_frame_equal(alone, listed)
+
+
+def test_figures_may_be_written_as_wishes(people):
+    plan = api.plan(epsilon=3, **FACTS)
+    wishes = ["mean(Income by sex) ± 500", "median(age)", "share(sex=female) within 3 %", "correlation(age, income)"]
+    with pytest.warns(api.PrivateStudyWarning):
+        told = api.statistics(people, plan, [*wishes, {"statistic": "sum", "column": "age"}], epsilon=50, seed=1)
+    assert {"mean", "quantile", "histogram", "correlation", "sum"} <= set(told["statistic"])
+    assert list(told.loc[told["statistic"] == "mean", "group"]) == ["sex=female", "sex=male"]
+    with pytest.warns(api.PrivateStudyWarning):
+        assert list(api.statistics(people, plan, "mean(age)", epsilon=50, seed=1)["statistic"]) == ["mean"]
+    with pytest.raises(ParameterError, match="'the age' is not a wish; write it as mean"):
+        api.statistics(people, plan, ["the age"])
+    with pytest.raises(ParameterError, match="'other' is none of its declared values"):
+        api.statistics(people, plan, ["share(sex=other)"])

@@ -312,3 +312,12 @@ def test_two_columns_of_one_name_are_one_sentence():
     frame = pd.DataFrame([[1, 2]] * 9, columns=["age", "age"])
     with pytest.raises(InputError, match="two columns are called 'age'"):
         api.plan(frame, epsilon=1, bounds={"age": (0, 9)})
+
+
+def test_names_of_several_levels_are_one_sentence():
+    frame = pd.DataFrame([[1, 2]] * 9, columns=pd.MultiIndex.from_tuples([("age", "low"), ("age", "high")]))
+    with pytest.raises(InputError, match="each column has a name of 2 levels, and a plan's has one"):
+        api.plan(frame, epsilon=1, bounds={"age": (0, 9)})
+    frame.columns = frame.columns.map("_".join)
+    bounds = {"age_low": (0, 9), "age_high": (0, 9)}
+    assert [c.name for c in api.plan(frame, epsilon=1, bounds=bounds).columns] == ["age_low", "age_high"]

@@ -313,6 +313,23 @@ def test_ledger_show_names_each_account_after_its_table_with_what_is_spent_and_l
     assert second.split(")")[1].split() == ["7", "0", "7", "–"]
 
 
+def test_ledger_show_of_a_table_is_of_its_account_alone_and_records_nothing(folder, run):
+    assert run(*SANITIZE).code == 0
+    (folder / "other.csv").write_text("age,city\n" + "5,Wien\n" * 30, "utf-8")
+    (folder / "new.csv").write_text("x\n" + "".join(f"{k * 7919 % 1013}\n" for k in range(40)), "utf-8")
+    assert run("ledger", "cap", "other.csv", "--epsilon", "7", *L).code == 0
+    before = (folder / "ledger.sqlite").read_bytes()
+    told = run("ledger", "show", "people.csv", *L, "--json").done
+    assert (told["spent_epsilon"], told["ok"], len(told["entries"])) == (3.0, True, 1)
+    assert list(told["caps"].values()) == [3.0]
+    assert "people.csv" in (text := run("ledger", "show", "people.csv", *L).shown)
+    assert "other.csv" not in text
+    assert run("ledger", "show", told["dataset"][:6], *L, "--json").done["dataset"] == told["dataset"]
+    assert "the ledger has no account of this table (new.csv)" in run("ledger", "show", "new.csv", *L).error()
+    assert "there is no such file" in run("ledger", "show", "none.csv", *L).error()
+    assert (folder / "ledger.sqlite").read_bytes() == before
+
+
 @pytest.mark.parametrize("action", ["show", "export", "verify"])
 def test_a_ledger_that_is_named_and_not_there_is_no_empty_one(folder, run, action):
     said = run("ledger", action, "--ledger", "none.sqlite").error()

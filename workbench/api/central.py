@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -25,6 +26,7 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.statistics.release_file import decode
 from workbench.statistics.sql import asked_in_sql
+from workbench.studies.ways_asked import wished_figures
 
 
 def synthesize(
@@ -99,7 +101,7 @@ def synthesize(
 def statistics(
     frame: pd.DataFrame,
     plan: Plan,
-    figures: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | None = None,
+    figures: Sequence[Mapping[str, Any] | str] | Mapping[str, Any] | str | None = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -122,8 +124,9 @@ def statistics(
         figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex", "born:month"]}`` or
             ``{"statistic": "correlation", "column": "age", "other": "pay"}`` or
             ``{"statistic": "regression", "column": "pay", "on": ["age", "stars"]}``, or a list of such; keys as in a
-            ``[[figure]]`` of ``workbench statistics --request``; or a ``SELECT``, as of ``workbench sql``. By default a
-            histogram of every protected column and the mean of every number.
+            ``[[figure]]`` of ``workbench statistics --request``. One may be written as a wish, ``"mean(age by sex)"``;
+            a ``SELECT``, as of ``workbench sql``, is all of them. By default a histogram of every protected column and
+            the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
         delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
         join: as for :func:`release`.
@@ -149,7 +152,7 @@ def statistics(
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
     handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
-    made = _published(handed, kinds.kind("statistics"), {"figure": _figures(figures)}, epsilon, delta)
+    made = _published(handed, kinds.kind("statistics"), {"figure": _figures(handed.plan, figures)}, epsilon, delta)
     if handed.pays is None:
         hint = "with a ledger and output= they are charged and can be published"
         warn_of_study("these figures", many=True, hint=hint)
@@ -264,13 +267,19 @@ _READ = {"synthetic": _rows, "statistics": _records, "values": _values}
 """How the file of a kind becomes a DataFrame, where it is not simply a table."""
 
 
-def _figures(given: Any) -> Any:
-    """Return the figures, of a ``SELECT`` what it asks for, with ``by`` as a list where one column is named."""
-    if isinstance(given, str):
+_SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
+
+
+def _figures(plan: Plan, given: Any) -> Any:
+    """Return the figures, of a ``SELECT`` or of wishes what they ask for, with ``by`` as a list of one column."""
+    if isinstance(given, str) and _SELECT.search(given):
         return asked_in_sql(given)
-    if isinstance(given, Mapping):
+    if isinstance(given, str | Mapping):
         given = [given]
     if not isinstance(given, Sequence):
         return given
-    one = (each.get("by") if isinstance(each, Mapping) else None for each in given)
-    return [{**each, "by": [by]} if isinstance(by, str) else each for each, by in zip(given, one, strict=True)]
+    wished = wished_figures(plan, [each for each in given if isinstance(each, str)])
+    others = [each for each in given if not isinstance(each, str)]
+    one = (each.get("by") if isinstance(each, Mapping) else None for each in others)
+    figures = ({**each, "by": [by]} if isinstance(by, str) else each for each, by in zip(others, one, strict=True))
+    return [*figures, *(figure.to_plain() for figure in wished)]

@@ -107,7 +107,10 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
 
 
 def names_of(frame: pd.DataFrame, source: str = "DataFrame") -> list[str]:
-    """Return the names of the columns as text; raise :class:`InputError` where two have one name."""
+    """Return the names of the columns as text; raise :class:`InputError` where two are the same, or have levels."""
+    if frame.columns.nlevels > 1:
+        what = f"each column has a name of {frame.columns.nlevels} levels, and a plan's has one"
+        raise InputError(what, source, 'join them: frame.columns = frame.columns.map("_".join)')
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:

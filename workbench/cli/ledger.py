@@ -21,7 +21,7 @@ from workbench.cli.tables import (
 )
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
-from workbench.params import CheckFailedError, counted, one_line
+from workbench.params import CheckFailedError, InputError, counted, one_line
 from workbench.params.amounts import left, limit, paid
 from workbench.release.atomic import write_output
 from workbench.release.ledger.counting import FILTER, SUM
@@ -40,7 +40,7 @@ _OR_ACCOUNT = "or an account by its name, or by its digits in `ledger show`"
 
 _ACTIONS = {
     "cap": "set the cap of a dataset",
-    "show": "every release, each account with its cap and what remains, and which private figures were shown",
+    "show": "every release (or those of DATA), each account with its cap and what remains, and private figures shown",
     "verify": "check that no entry was altered or removed",
     "export": "write every entry as JSON",
     "version": "let a newer table share the account of an older one",
@@ -75,6 +75,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         subs[verb].add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
     subs["merge"].add_argument("other", type=Path, metavar="OTHER", help="the ledger that becomes part of this one")
     add_data(subs["name"], more=f"; {_OR_ACCOUNT}")
+    add_data(subs["show"], required=False, more=f"; {_OR_ACCOUNT}; without one every account is shown")
     stated = "the name; certificates of plans that state it show the name and the total"
     subs["name"].add_argument("name", metavar="NAME", help=stated)
     subs["export"].add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
@@ -87,7 +88,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return _verify(options)
     if options.action in ("show", "export"):
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
-            return summary(ledger) if options.action == "show" else _export(options, ledger)
+            return _shown(options, context, ledger) if options.action == "show" else _export(options, ledger)
     if options.action in ("backup", "move"):
         return _copied(options)
     if options.action in ("merge", "accept"):
@@ -136,6 +137,18 @@ def _known(stated: str, options: argparse.Namespace, context: Context, ledger: L
     """Return the marks of a table, or the account that is called so where there is no such file."""
     account = "" if os.path.exists(stated) else ledger.called_by(stated)
     return account or ledger.identify(_data(stated, options, context))
+
+
+def _shown(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
+    """Return what the ledger holds of DATA, which is read and not recorded; of every table where none is named."""
+    if options.data is None:
+        return summary(ledger)
+    known = _known(options.data, options, context, ledger)
+    account = known if isinstance(known, str) else ledger.find(known).account
+    if not account:
+        what = "the ledger has no account of this table"
+        raise InputError(what, options.data, "its first release, or a cap, makes one", code="no-account")
+    return {**account_facts(ledger, account), **summary(ledger, account), "data": options.data}
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:

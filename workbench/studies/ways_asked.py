@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -16,6 +17,7 @@ from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.wishes import FIGURES as WISHED
 from workbench.sanitize.wishes import Wish
 from workbench.statistics.asked import (
+    CORRELATION,
     COUNT,
     HISTOGRAM,
     MEAN,
@@ -123,19 +125,47 @@ def asked_request(plan: Plan) -> Request:
     for question in asked_of(plan):
         figured = figured_by(question)
         if figured is not None:
-            levels = figures.setdefault(figured, set())
-            levels |= {float(question.value or 0.5)} if figured[0] == QUANTILES else set()
+            _add(figures, figured, question)
     found = tuple(filter(None, (_asked_figure(plan, figured, levels) for figured, levels in figures.items())))
     return Request(figures=found) if found else usual_request(plan)
 
 
-def _asked_figure(plan: Plan, figured: Figured, levels: set[float]) -> Statistic | None:
-    """Return one figure; ``None`` where statistics cannot give it, so that others are given without it."""
+def wished_figures(plan: Plan, wishes: Iterable[str]) -> tuple[Statistic, ...]:
+    """Return the figures that wishes name, ``mean(age) ± 2`` or without a margin: what is paid says how near they are.
+
+    Raises:
+        ParameterError: one is no wish, or not about columns of the plan.
+    """
+    figures: dict[Figured, set[float]] = {}
+    pairs = []
+    for text in wishes:
+        wish = Wish.parse(text, math.inf).checked({c.name: c.kind for c in plan.protected})
+        question = question_of(plan, wish)
+        if question is None:
+            raise ParameterError(f"{wish.value!r} is none of its declared values", f"column {wish.columns[0]}")
+        figured = figured_by(question)
+        if figured is None:
+            pairs.append(Statistic(statistic=CORRELATION, column=wish.columns[0], other=wish.columns[1]))
+        else:
+            _add(figures, figured, question)
+    return (*(_figure(figured, levels) for figured, levels in figures.items()), *pairs)
+
+
+def _add(figures: dict[Figured, set[float]], figured: Figured, question: Question) -> None:
+    levels = figures.setdefault(figured, set())
+    levels |= {float(question.value or 0.5)} if figured[0] == QUANTILES else set()
+
+
+def _figure(figured: Figured, levels: set[float]) -> Statistic:
     statistic, column, by = figured
     at = None if levels <= set(QUARTERS) else tuple(sorted(levels))
+    return Statistic(statistic=statistic, column=column, by=by or None, at=at)
+
+
+def _asked_figure(plan: Plan, figured: Figured, levels: set[float]) -> Statistic | None:
+    """Return one figure; ``None`` where statistics cannot give it, so that others are given without it."""
     try:
-        one = Statistic(statistic=statistic, column=column, by=by or None, at=at)
-        return Request(figures=(one,)).checked(plan).figures[0]
+        return Request(figures=(_figure(figured, levels),)).checked(plan).figures[0]
     except ParameterError:
         return None
 
