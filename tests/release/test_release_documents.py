@@ -12,7 +12,7 @@ from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.described_release import stated
-from workbench.release.documents.release_document import expected_error, expected_gaussian_error
+from workbench.release.documents.release_document import belief_table, expected_error, expected_gaussian_error
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
@@ -160,7 +160,10 @@ def test_a_central_release_is_told_query_by_query(tmp_path, kind):
     size = (certificate["method"].get("queries") or [{}])[0].get("sensitivity", 1)
     assert float(counts[3]) == pytest.approx(expected_error(float(counts[2]), size) / size, rel=1e-3)
     text = words(document)
-    assert f"ε = {certificate['guarantee']['replace_one']['epsilon']:g}" in text
+    replaced = certificate["guarantee"]["replace_one"]["epsilon"]
+    assert f"ε = {replaced:g}" in text
+    beliefs = next(b for b in section(document, "The guarantee").blocks if isinstance(b, Grid))
+    assert beliefs == belief_table(replaced) != belief_table(float(certificate["guarantee"]["epsilon"]))
     if kind == "statistics":  # the noisy answers stand in the JSON; the paper is for reading
         assert json.dumps(certificate["method"]["answers"]) not in text
 

@@ -59,6 +59,14 @@ def sections(epsilon: float, delta: float = 0.0) -> tuple[Section, ...]:
     )
 
 
+REPLACED = (
+    "A fact about a person is one row in place of another. Of noisy rows ε bounds that. Of statistics, synthetic rows "
+    "and models ε is about a row that becomes empty: look here at the replace-one ε of the certificate, at most twice "
+    "as large."
+)
+"""Which ε of a certificate bounds a belief about a fact."""
+
+
 def _belief(epsilon: float, delta: float) -> Section:
     reached = posterior(epsilon, 0.5)
     # The best test errs with (1 − δ)/(1 + e^ε) where both cases are equally likely (Kairouz, Oh & Viswanath 2017).
@@ -72,6 +80,7 @@ def _belief(epsilon: float, delta: float) -> Section:
         f"being equally likely. The best guess is right in at most {percent(guess)} of such games. A coin is right in "
         f"50 %.",
     ]
+    text.append(REPLACED)
     if delta:
         text.append(f"{DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}.")
     rows = tuple((percent(b.prior), percent(b.low), percent(b.high)) for b in (posterior(epsilon, p) for p in PRIORS))

@@ -184,7 +184,7 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     of_delta = f" {sentence(DELTA_NOTE)}" if delta else ""
     facts = [
         ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
-        ("e^ε", f"{factor}: the most by which the odds of anything about one person can change"),
+        ("e^ε", f"{factor}: the most by which the odds that a person's rows were read, and no empty ones, can change"),
         ("Privacy unit", _privacy_unit(persons, rows_per_person)),
         ("Neighbours", f"{claims['relation']}, the number of rows n public"),
         *([("Rows of the second table", f"{stated[JOINED_ROWS]:,}, public")] if both else []),
@@ -202,11 +202,14 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
         FactList(tuple(facts)),
         Paragraph(claims["statement"]),
         Paragraph(
-            "What it means: someone who sees the release, and knows everything else, can become no surer of a fact "
-            "about one person than this."
+            "What it means: a fact about one person is one row in place of another, which the replace-one figures "
+            "bound. Someone who sees the release, and knows everything else, can become no surer of it than this."
         ),
-        belief_table(float(epsilon)),
-        Paragraph(f"Each line is p / (p + e^∓ε (1 − p)) for the belief p from before.{of_delta}", "muted"),
+        belief_table(other["epsilon"]),
+        Paragraph(
+            f"Each line is p / (p + e^∓ε (1 − p)) for the belief p from before, at the ε of replace-one.{of_delta}",
+            "muted",
+        ),
         FactList((("Randomness", claims["randomness"]),)),
     ]
     return Section("The guarantee", tuple(blocks))
