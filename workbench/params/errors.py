@@ -139,7 +139,7 @@ def is_missing(module: str) -> bool:
 def how_to_install(module: str) -> str:
     """Return how to get ``module``, one of :data:`EXTRAS`, as a clause without a final full stop."""
     bundled, extra = getattr(sys, "frozen", False), EXTRAS[module][1]
-    # Beside a bundle lies its wheel; the package index need not have one.
+    # Beside a bundle is its wheel; the package index need not have one.
     package = f"./privacy_workbench-{__version__}-py3-none-any.whl" if bundled else "privacy-workbench"
     command = f'pip install "{package}[{extra}]"'
     if bundled:

@@ -260,12 +260,12 @@ def _clear_ended(ledger: Ledger) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a checkpoint, and nothing else that lies beside it."""
+    """Remove a checkpoint, and nothing else that is beside it."""
     if not (folder / STATE).is_file() and not any(folder.glob(f"step-*{_TENSORS}")):
         return
     for path in (folder / STATE, *folder.glob(f"step-*{_TENSORS}")):
         path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # something else lies there
+    with contextlib.suppress(OSError):  # something else is there
         folder.rmdir()
 
 

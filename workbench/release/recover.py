@@ -40,7 +40,7 @@ class FinishedDraw:
 
     Attributes:
         request: digest of what was asked for.
-        document: its certificate as text; empty for a model, whose card lies in the folder.
+        document: its certificate as text; empty for a model, whose card is in the folder.
         part: where it waits.
         target: the name it is to have.
     """

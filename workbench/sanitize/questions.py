@@ -319,7 +319,7 @@ def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str,
 FURTHER = "not among the first"
 """Begins the reason of a column that nothing is wrong with, where enough others are suggested."""
 FEW, MOST = 8, 12
-"""How many columns of a wide table are suggested, at least and at most: more where more names are telling."""
+"""How many columns of a wide table are suggested, at least and at most: more where more names say what they are."""
 
 _NEVER = {
     "identifier": "an identifier",
@@ -349,7 +349,7 @@ _ENOUGH_ROWS = 10
 """With fewer rows, many different values do not show that a column is nearly unique."""
 
 _RANK_OF_TELLING = 1
-"""What :func:`_rank` gives a column with a telling name."""
+"""What :func:`_rank` gives a column whose name says what it is."""
 
 _NAMED_EACH = 3
 """Columns that a sentence names for each reason; of more it gives the number."""
@@ -400,8 +400,8 @@ def suggestion(
     """Return which columns are suggested, from names, kinds and counts.
 
     Identifiers, free text and near-unique columns never are. If at most :data:`MOST` others are left, all of them are;
-    otherwise :data:`FEW` to :data:`MOST`: telling names first, then numbers and short categories. A column whose
-    declared role is identifier is never suggested, and a target always.
+    otherwise :data:`FEW` to :data:`MOST`: those whose names say what they are first, then numbers and short categories.
+    A column whose declared role is identifier is never suggested, and a target always.
     """
     roles = roles or {}
     why_not = {c.name: why for c in columns if (why := _why_never(c, rows, roles.get(c.name)))}
@@ -438,7 +438,7 @@ def _why_never(column: ColumnProfile, rows: int, role: str | None) -> str:
 
 
 def _rank(column: ColumnProfile, target: bool) -> int:
-    """Return how early a column is suggested: target, telling name, number or short category, rest, doubtful ones."""
+    """Return how early a column is suggested: target, clear name, number or short category, rest, doubtful ones."""
     if target:
         return 0
     doubtful = any(s.what in ("code", "date", "date-order") for s in column.suspicions)

@@ -82,7 +82,7 @@ BRIEF_FROM_ROWS = "It rests on facts that were taken from the private rows."
 
 
 def made_up_rows(features: Features, seed: int = 0) -> PublicRows:
-    """Return rows that follow from ``features``, the public declarations, alone: nobody's data are in them.
+    """Return rows that follow from ``features``, the public declarations, alone: they contain no real data.
 
     A table of 784 numbers is one of grey images of 28 × 28 for the networks that read such; it gets drawings, too.
     """

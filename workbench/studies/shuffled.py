@@ -1,6 +1,6 @@
 """Shuffled and local reports against noise on central sums: the error of each at one ε, and what shuffling leaks.
 
-Made-up people with one of k values each; nobody's rows are read. At the central ε that shuffled reports of ε₀ have (the
+Made-up people with one of k values each; no rows are read. At the central ε that shuffled reports of ε₀ have (the
 bound of :func:`workbench.privacy.accounting.calculators.shuffled`, replace-one neighbours):
 
 * central: a trusted steward adds discrete Laplace noise to the counts, of which one person changes two, or to the sum;

@@ -8,7 +8,7 @@ synthetic data", PVLDB 15(11), with a fixed number of rounds, so that every quer
    which the model stays below :data:`MOST_CELLS` cells; its table is measured and the model fitted anew.
 
 Unlike a tree, the chosen pairs may close circles: the model is one of cliques (:mod:`workbench.synth.cliques`). Cells
-that noise would drown are joined as in ``mst``.
+that would be mostly noise are joined as in ``mst``.
 
 *Score of a pair.* Σ over cells |N − E|, N the exact table and E the model's, rounded to whole numbers; less a public
 number, what the noise of so many cells is expected to add. E follows from earlier answers alone. One row, emptied,

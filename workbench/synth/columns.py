@@ -190,7 +190,7 @@ class KeptRows(ReadByColumns):
 
 
 def public_cuts(rows: int, strength: float, beside: int) -> int:
-    """Return the default number of cuts of a column of numbers: 16, fewer where noise would drown so many cells.
+    """Return the default number of cuts of a column of numbers: 16, fewer where so many cells would be mostly noise.
 
     It is √(n·ε/((d − 1)·k)) times a constant, for tables with a target of k cells, from public numbers alone; measured
     on diabetes, iris and people (``tests/benchmarks/bench_synthesis.py``). ``strength`` is that of the noise of each

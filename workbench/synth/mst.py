@@ -6,7 +6,7 @@ After McKenna, Miklau & Sheldon 2021, "Winning the NIST contest", J. Privacy and
 2. d − 1 times, one pair that still joins two parts of the tree is chosen by the exponential mechanism.
 3. The tables of the chosen pairs are measured.
 
-Where noise would drown a table, cells are joined as the released counts of step 1 suggest; within a joined cell the
+Where a table would be mostly noise, cells are joined as the released counts of step 1 suggest; within a joined cell the
 distribution is that of step 1.
 
 *Score of a pair.* Σ over cells |N − E|, N the exact table (cells joined as it would be measured) and E = the table of

@@ -189,7 +189,7 @@ def is_picture(path: str | Path) -> bool:
 
 
 def is_loose(path: str | Path) -> bool:
-    """Return whether ``path`` is a single image, or a folder in which images lie that are in no class."""
+    """Return whether ``path`` is a single image, or a folder with images that are in no class."""
     if is_picture(path):
         return not Path(path).is_dir()
     return Path(path).is_dir() and bool(_pictures_in(Path(path)))
@@ -223,7 +223,7 @@ def read_loose(
 
 
 def _pictures_in(folder: Path) -> list[Path]:
-    """Return the images that lie in ``folder`` itself, sorted."""
+    """Return the images in ``folder`` itself, sorted."""
     try:
         return sorted(p for p in folder.iterdir() if is_picture(p) and not p.name.startswith(".") and not p.is_dir())
     except OSError as error:

@@ -77,7 +77,7 @@ class GroupReader:
     source: str
 
     def rows(self, how: Groups, texts: Sequence[bytes]) -> pl.DataFrame:
-        """Return the rows; the bytes lie where they lay, in a file that is otherwise empty."""
+        """Return the rows; the bytes are at their former places, in a file that is otherwise empty."""
         with private_file() as (file, path):
             for (start, _), text in zip(how.ranges, texts, strict=True):
                 file.seek(start)

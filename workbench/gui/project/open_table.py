@@ -55,7 +55,7 @@ def stamp_of(source: str) -> Stamp | None:
 
 
 def _images_below(folder: str) -> list[str]:
-    """Return the relative paths of the images in a folder: what else lies there, such as a project, is none of them."""
+    """Return the relative paths of the images in a folder: what else is there, such as a project, is none of them."""
     from workbench.data.images.read import PACKED_OR_PICTURES
 
     found = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]

@@ -66,7 +66,7 @@ def tint(theme: Theme) -> str:
 
 
 def _paint_alone(area: QWidget) -> None:
-    """Let nothing be painted below ``area``, which fills itself: six widgets lie there, each as large as the page.
+    """Mark ``area`` opaque, as it fills itself: below it are six widgets, each as large as the page.
 
     Rows that stay in sight when it is scrolled are then moved, too, and not painted again.
     """

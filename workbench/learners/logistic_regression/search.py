@@ -4,7 +4,7 @@ A candidate is a direction (whole weights of the encoded columns), places at whi
 of a cut: the predictions of a logistic regression along one direction. Its score is the number of rows that it gets
 wrong. One more row makes no score smaller and none larger by more than 1, so that all scores move in one direction and
 noise of scale 1/ε on each is enough for ε (Dwork & Roth 2014, claim 3.9), however many candidates there are: the best
-of a thousand is visible above noise that would drown a thousand sums. "Always this class" is a candidate, too.
+of a thousand is visible above noise that would hide a thousand sums. "Always this class" is a candidate, too.
 
 The first round tries single columns and, where ε and rows allow, sums and differences of two. Each later round tries
 the direction found so far with the weight of one column changed. All that is counted of a row is whole-number

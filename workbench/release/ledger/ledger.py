@@ -146,7 +146,7 @@ class Ledger(LedgerMerge):
         """Record the certificate of a finished draw before it is renamed, so that the next run can publish it.
 
         Only a run with the same ``request``, the digest of what was asked for, publishes it; ``document`` is the
-        certificate, where it does not lie beside the draw.
+        certificate, where it is not beside the draw.
 
         Raises:
             InputError: it is not charged, or is finished: a second draw would be published at one charge.

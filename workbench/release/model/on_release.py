@@ -181,7 +181,7 @@ def columns_to_predict(release: Path) -> tuple[Attribute, ...]:
     """Return the protected columns of a release, as its certificate states them; nothing is verified by it.
 
     Raises:
-        InputError: there is no such release, or what lies beside it is no certificate.
+        InputError: there is no such release, or what is beside it is no certificate.
     """
     named = located(release)[1]
     return tuple(c.facts() for c in plan_of(read_certificate(named), named).protected)

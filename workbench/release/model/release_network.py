@@ -20,7 +20,7 @@ from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.params.errors import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
-from workbench.release.card import card_facts, made
+from workbench.release.card import card_facts, form_stated, made
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
@@ -265,9 +265,10 @@ class _Run:
             outside = (*outside, training.network.beyond)
         replaces, columns = self.rows.replaces_invalid, (*training.features.attributes, training.features.target)
         statement = model_statement(persons, replaces_invalid=replaces, delta=True)
-        path = training.plan.weights  # of a file of weights its name, not where it lies
+        path = training.plan.weights  # of a file of weights its name, not its folder
         weights = {} if path is None else {"weights": Path(path).name}
         card = {
+            **form_stated(self.task.reading),
             "rows": self.rows.rows,
             "model": training.network.name,
             "guarantee": {"statement": statement, "randomness": training.randomness},

@@ -16,7 +16,7 @@ hold the spread of the rows, too, so the interval also covers the population tha
 
 Where little noise meets columns that are nearly equal, the sample shows too few changed rows to show how far noise
 reaches: the figures can be those of no table (a covariance above σ_a·σ_b), and no ρ would be held. So for ρ beyond
-±0.9 the noise is foreseen as well, from the public tables and the likely shares of two columns that rise, or fall,
+±0.9 the noise is estimated as well, from the public tables and the likely shares of two columns that rise, or fall,
 together as much as these allow; the larger of both errors counts. Where still no ρ is held, the interval is the whole
 of −1 to 1.
 
@@ -56,7 +56,7 @@ HIDDEN = 1.6
 RATIO, NEARLY = "ratio of unbiased estimates", "ratio of nearly unbiased estimates"
 
 _FORESEEN_FROM = 0.9
-"""Correlations from which, to both sides, the noise is foreseen as well."""
+"""Correlations from which, to both sides, the noise is estimated as well."""
 
 _RATIOS = 40  # correlations tried on each side before the ends are bisected
 _LEAST_VARIANCE = 1e-9

@@ -39,7 +39,7 @@ class Rows:
         target: the same of y.
         X: (n, d) numbers, and codes of categories; NaN or one code beyond the domain where a value is missing.
         y: (n,) what is to be predicted.
-        generated: whether nobody's data are in them.
+        generated: whether they contain no real data.
     """
 
     attributes: tuple[Attribute, ...]

@@ -100,7 +100,7 @@ class WayPane(Card):
         return foresee(work, chosen, plan, rows, self.foreseen(plan, rows, chosen, cancel))
 
     def foreseen(self, plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Any:
-        """Return what beside the cost is foreseen of its kind alone; called in a worker, with ``self`` only to ask."""
+        """Return what beside the cost is expected of its kind alone; called in a worker, with ``self`` only to ask."""
         return None
 
     def unrounded(self, chosen: Chosen) -> bool:
@@ -140,7 +140,7 @@ class WayPane(Card):
         return self.delta.problem()
 
     def show_foreseen(self, found: Foreseen | None) -> None:
-        """Show beside the fields what is foreseen, or that it is not known yet."""
+        """Show beside the fields what is expected, or that it is not known yet."""
 
     def show_others(self, *, ready: bool) -> None:
         """Show what it has beside its fields; ``ready`` says whether its request is forecast."""
