@@ -43,6 +43,19 @@ def test_the_advised_cap_is_that_of_the_ledger_in_use_and_is_enough(folder, run)
     assert not any(folder.rglob("user*"))
 
 
+def test_a_table_is_read_as_its_plan_says_by_the_advised_command_too(folder, run):
+    rows = (folder / NAMED).read_text("utf-8").replace("31,Graz", "n.d.,Graz")
+    (folder / NAMED).write_text(f"a title\n\n{rows}", "utf-8")
+    plan = (folder / "plan.toml").read_text("utf-8")
+    reading = 'invalid = "replace"\n[reading]\nskip_lines = 2\nmissing = ["n.d.", "-9"]\n\n'
+    (folder / "plan.toml").write_text(plan.replace("[[column]]", f"{reading}[[column]]", 1), "utf-8")
+    assert run(*sanitize("a.csv")).code == 0
+    words = advised(run(*sanitize("b.csv")))
+    assert words == ["ledger", "cap", NAMED, "--skip-lines", "2", "--missing=n.d.,-9", "--epsilon", "6", *LEDGERS]
+    assert run(*words).code == 0
+    assert run(*sanitize("b.csv")).code == 0
+
+
 def test_an_awkward_sum_is_rounded_up(folder, run):
     plan = (folder / "plan.toml").read_text("utf-8")
     (folder / "plan.toml").write_text(plan.replace("epsilon = 3.0", "epsilon = 0.1234567890123457", 1), "utf-8")

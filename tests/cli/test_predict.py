@@ -416,7 +416,7 @@ def test_a_file_of_the_form_of_the_training_is_read_without_options(of_a_form, r
     (of_a_form / "new.csv").write_text(f"{HEAD}{WIDE}6,5;0,5;light\n0,5;4,5;heavy\nk.A.;0,5;light\n", "utf-8")
     answer = run("predict", "new.csv", "--model", "model", "-o", "out.csv")
     assert answer.code == 0
-    assert "read as the table of the training was: --delimiter ';' --decimal , --skip-lines 2 --miss" in answer.err
+    assert "read as the table of the training was: --delimiter ';' --decimal , --skip-lines 2 --missing=" in answer.err
     assert [row[1] for row in lines_of(of_a_form / "out.csv")[1:3]] == ["heavy", "light"]
 
 

@@ -28,6 +28,9 @@ READING = "how the file is read, where the guess is wrong (see `workbench help r
 """Heading of the reading options, which nearly every command has and few calls need: the help only lists them."""
 
 
+READ_AS = "read_as"
+"""What the options of a command get for how a plan has its table read, which advice repeats."""
+
 P = TypeVar("P", bound=Parameters)
 
 
@@ -195,9 +198,20 @@ def _data_in_use(options: argparse.Namespace) -> tuple[str, ...]:
     data = getattr(options, "data", None)
     if data is None:
         return ()
-    stated: list[str] = []
-    for name, spec in ReadOptions.declared().items():
-        value = getattr(options, f"{ReadOptions.__name__}.{name}", None)
-        if value is not None:
-            stated += [flag_of(ReadOptions, name), *([] if isinstance(spec, BooleanField) else [value])]
-    return (str(data), *stated)
+    typed = {name: getattr(options, f"{ReadOptions.__name__}.{name}", None) for name in ReadOptions.declared()}
+    stated = {name: value for name, value in typed.items() if value is not None}
+    return (str(data), *reading_words(getattr(options, READ_AS, {}) | stated))
+
+
+def reading_words(reading: Mapping[str, Any]) -> list[str]:
+    """Return reading options as they are typed, a word each."""
+    words: list[str] = []
+    for name, value in reading.items():
+        flag, typed = flag_of(ReadOptions, name), "tab" if value == "\t" else value
+        if isinstance(ReadOptions.declared()[name], BooleanField):
+            words.append(flag)
+        elif isinstance(typed, list) or str(typed).startswith("-"):  # a list may begin with a mark such as -9
+            words.append(f"{flag}={','.join(typed) if isinstance(typed, list) else typed}")
+        else:
+            words += [flag, str(typed)]
+    return words

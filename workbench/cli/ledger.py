@@ -21,8 +21,9 @@ from workbench.cli.tables import (
 )
 from workbench.data.images.read import is_image_set, read_images
 from workbench.data.table import Table
-from workbench.params import CheckFailedError, InputError, counted, one_line
+from workbench.params import CheckFailedError, InputError, ParameterError, WorkbenchError, counted, one_line
 from workbench.params.amounts import left, limit, paid
+from workbench.params.remedies import run
 from workbench.release.atomic import write_output
 from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
@@ -87,7 +88,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.action == "verify":
         return _verify(options)
     if options.action in ("show", "export"):
-        with Ledger.read(existing_ledger(options.ledger)) as ledger:
+        with _read(options) as ledger:
             return _shown(options, context, ledger) if options.action == "show" else _export(options, ledger)
     if options.action in ("backup", "move"):
         return _copied(options)
@@ -139,10 +140,34 @@ def _known(stated: str, options: argparse.Namespace, context: Context, ledger: L
     return account or ledger.identify(_data(stated, options, context))
 
 
+def _read(options: argparse.Namespace) -> Ledger:
+    """Return the ledger; of a file that is none, say how the account of a table is shown."""
+    try:
+        return Ledger.read(existing_ledger(options.ledger))
+    except InputError as error:
+        if error.code != "ledger-unusable":
+            raise
+        shows = run("see the account of a table with", "ledger", "show", str(options.ledger))
+        raise InputError(error.what, error.where, (*error.remedies, shows), code=error.code) from None
+
+
+def _is_ledger(data: str) -> bool:
+    if not os.path.isfile(data) or not os.path.getsize(data):
+        return False
+    try:
+        Ledger.read(Path(data)).close()
+    except WorkbenchError:
+        return False
+    return True
+
+
 def _shown(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
     """Return what the ledger holds of DATA, which is read and not recorded; of every table where none is named."""
     if options.data is None:
         return summary(ledger)
+    if _is_ledger(options.data):
+        ways = run("show all of it with", "ledger", "show", "--ledger", options.data)
+        raise ParameterError("this is a ledger, and no table", options.data, ways)
     known = _known(options.data, options, context, ledger)
     account = known if isinstance(known, str) else ledger.find(known).account
     if not account:

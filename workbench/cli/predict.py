@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context, flag_of, read_options
+from workbench.cli.command import Command, Context, read_options, reading_words
 from workbench.cli.studying import note_study
 from workbench.cli.tables import add_data, add_ledger, add_output, noticed, require_used
 from workbench.cli.training_data import import_trusted
@@ -88,20 +88,11 @@ def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> 
     except InputError as error:
         if not form:
             raise
-        what = f"{error.what} (it is read as the table of the training was: {_in_options(form)})"
+        what = f"{error.what} (it is read as the table of the training was: {shlex.join(reading_words(form))})"
         raise InputError(what, error.where, "state how this file is read", code=error.code) from None
     if form:
-        context.emit(Notice("info", f"read as the table of the training was: {_in_options(form)}"))
+        context.emit(Notice("info", f"read as the table of the training was: {shlex.join(reading_words(form))}"))
     return table
-
-
-def _in_options(form: Mapping[str, Any]) -> str:
-    """Return reading options as they are typed."""
-    words: list[str] = []
-    for name, value in form.items():
-        typed = ",".join(value) if isinstance(value, list) else "tab" if value == "\t" else str(value)
-        words += [flag_of(ReadOptions, name), *([] if value is True else [typed])]
-    return shlex.join(words)
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import READING, Context, add_options, flag_of, given_options, read_options
+from workbench.cli.command import READ_AS, READING, Context, add_options, flag_of, given_options, read_options
 from workbench.data.databases.address import as_path
 from workbench.data.joined import joined
 from workbench.data.on_workers import DASK, LOCAL, Workers, workers_of
@@ -147,8 +147,10 @@ def require_used(options: argparse.Namespace, *tables: str) -> None:
 
 
 def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
-    """Return the reading options, with the plan's for those that are not given."""
-    return over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
+    """Return the reading options, with the plan's for those that are not given; advice repeats them."""
+    how = over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
+    setattr(options, READ_AS, how.to_plain())
+    return how
 
 
 def with_reading(plan: Plan, options: argparse.Namespace) -> Plan:

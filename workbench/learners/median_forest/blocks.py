@@ -191,7 +191,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
     from xgboost import XGBRegressor
     from xgboost.callback import TrainingCallback
 
-    class Look(TrainingCallback):
+    class Look(TrainingCallback):  # type: ignore[misc]  # XGBoost has no types
         """Looks before each tree whether to stop."""
 
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
