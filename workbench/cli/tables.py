@@ -149,7 +149,8 @@ def require_used(options: argparse.Namespace, *tables: str) -> None:
 def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
     """Return the reading options, with the plan's for those that are not given; advice repeats them."""
     how = over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
-    setattr(options, READ_AS, how.to_plain())
+    # A header is found again without a word.
+    setattr(options, READ_AS, {k: v for k, v in how.to_plain().items() if (k, v) != ("header", "yes")})
     return how
 
 
