@@ -22,7 +22,7 @@ from notebook_outputs import NOTEBOOK, code_cells, shown_by  # noqa: E402  # it 
 def test_every_cell_runs_and_shows_what_the_text_says(folder):
     shown = list(shown_by(json.loads(NOTEBOOK.read_text("utf-8")), {}))
     assert {warning.category for one in shown for warning in one.warned} == {api.PrivateStudyWarning}
-    assert [one.printed for one in shown if one.printed] == ["this release costs epsilon = 3 but only 0 remain\n"]
+    assert [one.printed for one in shown if one.printed] == ["this release costs epsilon = 3 but nothing is left\n"]
     values = [one.value for one in shown if one.value is not None]
     head, described, plan, forecast, score, accuracy, faults, loaded, predicted, told, rows, estimates, book = values
     assert len(head) == len(described) == len(forecast) == len(plan.columns) == 5

@@ -164,7 +164,7 @@ def test_sanitize_uses_the_ledger_in_the_users_folder_unless_told(folder, run):
     assert ledger.exists()
     assert ledger.stat().st_mode & 0o077 == 0 or sys.platform == "win32"
     assert len(run("ledger", "show", "--json").json["entries"]) == 1
-    assert "costs epsilon = 3 but only 0 remain" in run(*words).error(3)
+    assert "costs epsilon = 3 but nothing is left" in run(*words).error(3)
 
 
 def test_sanitize_warns_of_what_its_epsilon_does_not_cover(folder, run):
@@ -360,7 +360,7 @@ def test_ledger_version_lets_a_newer_table_share_the_account(folder, run):
     (folder / "new.csv").write_text((folder / "people.csv").read_text("utf-8") + "5,Wien\n", "utf-8")
     told = run("ledger", "version", "new.csv", "--of", "people.csv", *L, "--json").json
     assert (told["spent_epsilon"], told["remaining_epsilon"]) == (3.0, 0.0)
-    assert "only 0 remain" in run(*sanitize(data="new.csv"), "--replace").error(3)
+    assert "nothing is left" in run(*sanitize(data="new.csv"), "--replace").error(3)
 
 
 def test_ledger_version_reads_both_tables_as_it_is_told(folder, run):

@@ -28,7 +28,7 @@ def test_a_refusal_has_exit_code_3_and_both_numbers(folder, run):
     before = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"}
     for more in ([], ["--json"]):
         assert run(*SANITIZE, *more).error(3) == (
-            "this release costs epsilon = 3 but only 0 remain (cap epsilon = 3, spent or reserved 3); "
+            "this release costs epsilon = 3 but nothing is left (cap epsilon = 3, spent or reserved 3); "
             "spend less, or raise the cap with `workbench ledger cap people.csv --epsilon 6 --ledger ledger.sqlite`"
         )
     assert {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"} == before

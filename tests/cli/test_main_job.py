@@ -100,7 +100,7 @@ def test_diabetes_from_start_to_end(bench, shared_data):
     assert 18 <= age["low"] <= age["consistent"] <= age["high"] <= 100
 
     refusal = bench.run("sanitize", table, "--plan", plan, "-o", bench.path("b.csv"), "--ledger", ledger, code=3)
-    assert "costs epsilon = 3 but only 0 remain" in refusal
+    assert "costs epsilon = 3 but nothing is left" in refusal
     bench.run("ledger", "cap", table, "--epsilon", 8, "--ledger", ledger)
     fitted = bench.run(
         *("fit", table, "--target", "Outcome", "--model", "naive-bayes", "--epsilon", 1, "--bounds", plan),

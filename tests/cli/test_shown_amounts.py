@@ -40,5 +40,5 @@ def test_a_refused_charge_is_in_four_digits_and_its_command_in_all(folder, run):
     command = one_row(folder)
     assert run(*command).code == 0
     said = run(*command, "--replace").error(3)
-    assert "costs epsilon = 0.9993 but only 0 remain (cap epsilon = 0.9993, spent or reserved 0.9993)" in said
+    assert "costs epsilon = 0.9993 but nothing is left (cap epsilon = 0.9993, spent or reserved 0.9993)" in said
     assert "--epsilon 1.9985682" in said

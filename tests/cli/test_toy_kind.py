@@ -169,7 +169,7 @@ def test_every_kind_has_documents_and_a_bundle_that_runs_again(reports, run, kin
     first, second = (json.loads((reports / f"{n}.csv.certificate.json").read_text("utf-8")) for n in ("out", "again"))
     assert all(first[key] == second[key] for key in ("kind", "columns", "request", "queries"))
     assert first["guarantee"]["delta"] == second["guarantee"]["delta"]
-    assert "only 0 remain" in run(*KINDS[kind], "-o", "more.csv", *ledger).error(3)
+    assert "nothing is left" in run(*KINDS[kind], "-o", "more.csv", *ledger).error(3)
     assert not (reports / "more.csv").exists()
 
 

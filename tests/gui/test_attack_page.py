@@ -71,7 +71,7 @@ def choose(window: QWidget, name: str) -> None:
 def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     page = people.page
     choose(people, "inference")
-    assert not page.primary.isEnabled()
+    assert page.primary.text() == "Release →"
     page.form.choose(released / "out.csv")
     page.findChild(PathField, "attack_inference_control").choose(str(released / "others.csv"))
     assert page.primary.isEnabled()
@@ -86,6 +86,31 @@ def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     assert table.model().rowCount() == 1
     assert people.session.runs[-1].kind == "attack"
     assert people.session.account.seen
+
+
+@pytest.mark.parametrize(
+    ("attack", "button", "page"), [("inference", "Release →", "page_ways"), ("membership", "Train →", "page_train")]
+)
+def test_without_a_release_the_highlighted_button_leads_to_where_one_is_made(
+    window, finish, press, attack, button, page
+):
+    finish(window, "sample_iris")
+    finish(window, "tab_attack")
+    choose(window, attack)
+    lead = window.page.primary
+    assert (lead.text(), lead.property("look"), lead.isEnabled()) == (button, "primary", True)
+    assert "Nothing is released yet" in text_of(window, "note_attack")
+    press(window, "attack_run")
+    assert window.page.objectName() == page
+
+
+def test_without_the_original_the_highlighted_button_leads_to_data(window, finish, press, released):
+    finish(window, "tab_attack")
+    choose(window, "inference")
+    window.page.form.choose(released / "out.csv")
+    assert window.page.primary.text() == "Data →"
+    press(window, "attack_run")
+    assert window.page.objectName() == "page_data"
 
 
 @pytest.mark.parametrize("share", [0.615, 0.9997, 0.999994, 1.0])
@@ -130,7 +155,7 @@ def test_a_release_that_is_open_is_not_its_own_original(people, idle, finish, re
     people.session.open_asked.emit(str(released / "out.csv"))
     idle(people)
     finish(people, "tab_attack")
-    assert not people.page.primary.isEnabled()
+    assert people.page.primary.text() == "Data →"
     assert not people.page.findChild(QWidget, "attack_report").isVisible()
     said = people.findChild(QWidget, "note_attack").accessibleName()
     assert said == "The open table is the release itself. Open the original table first: Data."
@@ -149,9 +174,9 @@ def test_what_is_missing_is_said(window, finish):
     finish(window, "tab_attack")
     for known in attacks.ATTACKS:
         choose(window, known.name)
-        assert window.page.primary.isEnabled() is not any(needed.required for needed in known.given), known.name
-    choose(window, "inference")
-    assert "Choose" in text_of(window, "note_attack") or "Open" in text_of(window, "note_attack")
+        leads = window.page.primary.text() != "Attack"
+        assert leads is any(needed.required for needed in known.given), known.name
+        assert window.page.primary.isEnabled()
 
 
 def test_cancel_stops_an_attack(people, press, idle, released, qtbot, standstill):

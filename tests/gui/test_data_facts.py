@@ -139,6 +139,43 @@ def test_a_suspected_code_is_declared_by_one_click_and_bounds_are_held_against_t
     assert counts not in whole.accessibleName()
 
 
+def test_a_suspected_code_needs_a_person_until_a_click_settles_it(window, tmp_path, press, idle, qtbot):
+    path = tmp_path / "codes.csv"
+    path.write_text("score,sex\n" + "\n".join(f"{v},{'fm'[v % 2]}" for v in [*range(1, 6), -9] * 3) + "\n", "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    session = window.session
+    declared = {"score": {"lower": 1.0, "upper": 5.0, "kind": "integer"}, "sex": {"domain": ("f", "m")}}
+    session.edit("facts", session.plan.with_columns(declared).confirmed())
+    go_to(window, "data")
+    press(window, "attribute_table_needs")
+    assert [window.page.table.attributes.name_at(row) for row in window.page.table.in_sight()] == ["score"]
+    assert window.page.primary.text() == "Look at it →"
+    press(window, "data_onward")
+    assert window.findChild(QAbstractButton, "suspicion_accept_0").hasFocus()
+    press(window, "suspicion_deny_0")
+    assert session.plan.column("score").missing_codes == ()
+    assert window.page.primary.text() == "Decide →"
+    assert not window.findChild(QLabel, "suspicion_0").isVisible()
+    assert outside_of(session) == ()
+    assert type(session.plan).from_raw(session.plan.to_raw()) == session.plan, "a project keeps the answer"
+    session.undo_stack.undo()
+    press(window, "suspicion_accept_0")
+    idle(window)
+    score = session.plan.column("score")
+    assert (score.missing_codes, score.missing) == (("-9",), "own-value")
+    assert window.page.primary.text() == "Decide →", "who declares a code does not want the release to stop at it"
+
+
+def test_the_fields_of_a_category_have_one_line(gaps, qtbot):
+    gaps.session.edit_column("town", "list", domain=("A", "B"))
+    names = [c.name for c in gaps.session.plan.columns]
+    gaps.page.table.selectRow(names.index("town"))
+    fields = [gaps.findChild(QWidget, f"fact_{name}") for name in ("values", "missing", "missing_codes", "other")]
+    assert all(field.isVisible() for field in fields)
+    qtbot.waitUntil(lambda: len({field.mapTo(gaps, field.rect().topLeft()).y() for field in fields}) == 1)
+
+
 def words_above(window, field) -> str:
     """Return the words above a field, which its number belongs to."""
     (title,) = (shown for shown in window.findChildren(QLabel) if shown.buddy() is field)

@@ -48,11 +48,11 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     qtbot.waitUntil(raise_cap.isVisible)
     assert not window.findChild(QPushButton, "train_start").isEnabled()
     note = window.page.findChild(QWidget, "note_train").accessibleName().replace("\u00a0", " ")
-    assert "needs δ = 1e-5 of which 0 remain" in note
+    assert "needs δ = 1e-5 of which nothing is left" in note
     assert "raise the cap of δ" in note
     press(window, "tab_ledger")
     idle(window)
-    assert "Cap δ = 1e-5, of which 0 remain." in said(window, "ledger_cap_title")
+    assert "Cap δ = 1e-5; nothing is left." in said(window, "ledger_cap_title")
     press(window, "tab_train")
     qtbot.waitUntil(raise_cap.isVisible)
     asked = answer("yes")

@@ -75,7 +75,7 @@ def test_a_sum_below_epsilon_never_reads_like_it(people, press, idle):
 def test_a_cap_is_never_shown_as_more_than_it_allows(people, finish):
     finish(people, "tab_ledger")
     people.session.set_account(AccountView(dataset=DATASET, cap=Decimal("2.99999999")))
-    assert "cap ε = 2.999, of which 2.999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
+    assert "cap ε = 2.999; 2.999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
     assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999"
     finish(people, "tab_rows")
     cost = people.findChild(QWidget, "release_cost")
@@ -87,9 +87,9 @@ def test_no_tooltip_outlives_its_figure(people, finish):
     title, figure = people.findChild(QLabel, "ledger_cap_title"), people.findChild(QLabel, "budget_figure")
     spent = AccountView(dataset=DATASET, cap=Decimal("5.5"), spent=Decimal("6.123456789"), releases=1)
     people.session.set_account(spent)
-    assert title.text().endswith("of which 0 remain.")
+    assert title.text().endswith("nothing is left.")
     assert title.toolTip() == "Cap: ε = 5.5 exactly. Remaining: ε = 0 exactly."
-    assert "but only 0 remain" in people.findChild(QLabel, "budget_warning").text()
+    assert "but nothing is left" in people.findChild(QLabel, "budget_warning").text()
     people.session.set_account(AccountView(dataset=DATASET))
     assert title.toolTip() == ""
     people.session.set_account(spent)

@@ -103,6 +103,10 @@ def choose(window, qtbot, name: str, text: str) -> None:
 def test_an_empty_page_says_what_to_do_and_needs_nothing_open(page):
     assert "Name or drop a file that was released" in text_of(page, "estimate_empty")
     assert not page.findChild(QPushButton, "estimate_run").isEnabled()
+    lead = page.findChild(QPushButton, "estimate_to_releases")
+    assert lead.isVisible()
+    assert page.page.primary is lead, "the highlighted button leads on"
+    assert lead.property("look") == "primary"
     assert not page.findChild(QPushButton, "estimate_export").isVisible()
     assert "no ledger needed" in page.findChild(QLabel, "note_estimate").text()
     assert misfits(page) == []

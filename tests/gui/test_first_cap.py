@@ -76,7 +76,7 @@ def test_a_cap_of_many_digits_is_shown_in_four_and_kept_whole(people, finish, pr
     field = people.findChild(QLineEdit, "ledger_cap_field")
     assert field.text() == "0.9993"
     assert "exactly 0.9992841" in field.toolTip()
-    assert "cap ε = 0.9993, of which 0 remain" in people.findChild(QLabel, "ledger_cap_title").text()
+    assert "cap ε = 0.9993; nothing is left" in people.findChild(QLabel, "ledger_cap_title").text()
     retype(people, qtbot, "ledger_delta", "1e-6")  # of δ alone: the cap of ε stays as it is, to its last digit
     typing(qtbot, [], "confirm_yes")
     press(people, "ledger_set_cap")
@@ -148,7 +148,7 @@ def test_a_second_release_raises_the_cap_by_what_it_costs(people, finish, press,
     press(people, "release_onward")
     qtbot.waitUntil(lambda: people.session.account.cap == 1)
     idle(people)
-    assert "may cost ε = 0.5, of which 0.5 remain. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]
+    assert "may cost ε = 0.5; 0.5 remain. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]
     assert people.page.primary.objectName() == "release_now"
     answer("yes")
     press(people, "release_now")

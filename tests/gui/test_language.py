@@ -230,6 +230,11 @@ def test_numbers_are_written_and_read_with_a_comma():
 
 
 @pytest.mark.usefixtures("_english_again")
+def test_a_count_in_a_sentence_has_a_separator_between_its_thousands():
+    assert tr("{rows} rows of {title}", rows=159_999, title="159999") == "159,999 rows of 159999"
+    assert tr("{sure}: {share}", sure=True, share=0.12345) == "True: 0.12345"
+
+
 def test_a_list_of_numbers_is_read_with_commas_or_points():
     set_language("fr")
     assert shown_list((0.1, 1, 10)) == "0,1; 1; 10"

@@ -56,7 +56,8 @@ def cells(window, name: str) -> list[list[str]]:
 def test_an_empty_ledger_says_so_and_leads_on(window, visit, press):
     visit(window, "ledger")
     assert window.findChild(QLabel, "ledger_nothing_why").text().startswith("Each release is listed here")
-    assert window.page.primary.property("look") == "", "one button is highlighted: the one that leads on"
+    assert window.page.primary.objectName() == "ledger_nothing_go", "the highlighted button leads on"
+    assert window.findChild(QAbstractButton, "ledger_verify").property("look") == ""
     assert not window.findChild(QAbstractButton, "ledger_set_cap").isVisible()
     press(window, "ledger_nothing_go")
     assert window.page.objectName() == "page_ways"

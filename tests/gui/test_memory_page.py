@@ -36,6 +36,13 @@ def found(page, qtbot, press, idle):
     return page
 
 
+@pytest.mark.parametrize("size", [100, 150])
+def test_the_usual_batches_are_to_be_read_whole(page, qtbot, size):
+    page.window().theme.set_scale(size)
+    field = page.findChild(QLineEdit, "memory_batches")
+    qtbot.waitUntil(lambda: field.fontMetrics().horizontalAdvance(field.text()) < field.width() - 16)
+
+
 def test_before_it_is_run_the_page_says_what_to_do(page):
     assert page.findChild(QCheckBox, "memory_network_mnist-cnn").isChecked()
     assert "press Compute" in text_of(page, "memory_empty")

@@ -200,7 +200,7 @@ def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle
     qtbot.waitUntil(refusal.isVisible)
     assert not (tmp_path / "two.csv").exists()
     assert statuses() == ["charged"]
-    assert "costs ε = 1 but only 0 remain" in refusal.text()
+    assert "costs ε = 1 but nothing is left" in refusal.text()
     assert other.isVisible()
     assert people.isVisible()
     other.session.may_leave = lambda then: True
@@ -224,7 +224,7 @@ def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people
     idle(other)
     assert sorted(statuses()) == ["charged", "refused"]
     (refused,) = failures
-    assert "only 0 remain" in str(refused)
+    assert "nothing is left" in str(refused)
     assert len(list(tmp_path.glob("*.csv"))) == 1
     assert len(people.session.released) + len(other.session.released) == 1
     other.close()

@@ -102,8 +102,8 @@ def test_a_sample_of_a_population_has_smaller_risks(hands):
     field.setText("10")
     hands.idle()
     assert figures(hands)["people"] == "90"
-    assert figures(hands)["highest if surely in it (prosecutor)"] == "100 %"
-    assert figures(hands)["highest if perhaps in it (journalist)"] == "25.58 %"
+    assert figures(hands)["highest, presence known (prosecutor)"] == "100 %"
+    assert figures(hands)["highest, presence unknown (journalist)"] == "25.58 %"
     for wrong in ("ten", "0", "101", "nan"):
         field.setText(wrong)
         hands.idle()
@@ -117,7 +117,7 @@ def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
     hands.click("risk_fold")
     hands.type_into("risk_more_threshold", "0.3")
     hands.idle()
-    assert figures(hands)["above 30 % if surely in it (prosecutor)"] == "55.56 %"
+    assert figures(hands)["above 30 %, presence known (prosecutor)"] == "55.56 %"
     assert figures(hands)["largest distance of ill (t)"] == "0.2222"
     choose(hands, "risk_more_distance", "hierarchical")
     assert hands.text("risk_problem").startswith("The distance hierarchical needs a hierarchy of ill")
@@ -133,7 +133,7 @@ def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
     hands.type_into("risk_more_population", str(people))
     hands.idle()
     assert figures(hands)["people"] == "11"
-    assert figures(hands)["highest if perhaps in it (journalist)"] == "50 %"
+    assert figures(hands)["highest, presence unknown (journalist)"] == "50 %"
     hands.type_into("risk_fraction", "10")
     hands.idle()
     assert hands.text("risk_problem").startswith("The population is a table or the sample's share of it")
@@ -162,7 +162,7 @@ def test_what_is_typed_and_chosen_is_taken_back_step_by_step(hands):
         stack.undo()
         hands.idle()
     assert page._state() == {"population": "", "threshold": "0.2", "recursive": "3", "distance": "auto", "fraction": ""}
-    assert "above 20 % if surely in it (prosecutor)" in figures(hands)
+    assert "above 20 %, presence known (prosecutor)" in figures(hands)
     assert figures(hands)["people"] == "9"
     for _ in words:
         stack.redo()

@@ -156,3 +156,19 @@ def test_titles_above_the_header_of_a_sheet_are_skipped_before_the_questions(han
     hands.finish("dialect_read_again")
     assert hands.window.session.opened.table.names == ("ward", "age", "cost")
     assert hands.sees("question_columns")
+
+
+def test_what_is_suggested_is_suggested_under_the_header_that_was_stated_too(hands, tmp_path):
+    """Under another header all columns were ticked, names of persons and one without a value among them."""
+    source = tmp_path / "marks.csv"
+    names = [f"{first} {last}" for first in ("Ann", "Bo", "Cy", "Di") for last in ("Lee", "Ray", "Fox", "Kay")]
+    rows = (f"{name};{'ab'[at % 2]};{at % 6 + 1};;S" for at, name in enumerate(names * 2))
+    end = ";;;;"  # a row of the spreadsheet below the others: nothing is said of it
+    source.write_text("\n".join(("School;;;;", "name;form;mark;note;school", *rows, end)), "utf-8")
+    hands.drop(source)
+    hands.type_into("dialect_skip_lines", "1")
+    hands.finish("data_onward")
+    plan = hands.window.session.plan
+    assert hands.sees("question_columns")
+    assert [c.name for c in plan.columns if c.action != "drop"] == ["form", "mark"]
+    assert plan.questions.needed == ("form", "mark")

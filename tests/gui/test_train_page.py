@@ -61,7 +61,8 @@ def test_the_question_says_what_delta_is_and_repeats_what_no_model_answers(peopl
     qtbot.waitUntil(lambda: bool(told))
     assert " and δ = " in told[0]
     assert "δ is the chance that the guarantee fails; the ledger is charged with it, too." in told[0]
-    assert "✗ The mean of age is not answered." in told[0]
+    assert "✗ Averages and shares are not answered: age, sex, zip, income." in told[0]
+    assert told[0].count("✗") == 2, "one line for each reason"
     assert "a model of label" not in told[0].lower()
 
 
@@ -111,7 +112,7 @@ def test_what_was_charged_is_said_with_its_delta(delta, told):
 
     paid = {"epsilon_charged": Decimal(1), "delta_charged": Decimal(delta), "epsilon_remaining": Decimal(2), "uses": ""}
     said = finished(SimpleNamespace(output="net", **paid))
-    assert said == f"Released to net. Charged {told} ε = 2 remains under the cap."
+    assert said == f"Released to net. Charged {told} 2 remain under the cap."
 
 
 def test_without_a_table_the_button_leads_to_the_data(window, press):
@@ -196,8 +197,10 @@ def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_mo
         "the advised one"
     )
     assert "advised" in text_of(train, "train_about")
+    assert train.findChild(QWidget, "train_start").property("look") == "primary"
     train.session.set_epsilon(Decimal(2))
     forecast(train, qtbot)
+    assert train.findChild(QWidget, "train_start").property("look") == "", "anyone is offered ε up to 1"
     assert text_of(train, "fact_cost") == "ε = 2"
     retype(train, qtbot, "train_epsilon", "0.25")
     press(train, "train_model_naive-bayes")

@@ -262,7 +262,7 @@ def test_a_file_of_asked_rows_that_cannot_be_used_is_told_of_with_its_place(tmp_
 def test_more_rows_than_can_be_asked_are_refused(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x,gap,colour\n" + "1,2,red\n" * (MOST_ASKED + 1), encoding="utf-8")
-    with pytest.raises(InputError, match=f"at most {MOST_ASKED}"):
+    with pytest.raises(InputError, match=f"at most {MOST_ASKED:,}"):
         AskedRows.read(str(path), ATTRIBUTES)
 
 

@@ -94,7 +94,7 @@ def test_a_refused_release_leaves_the_old_output_and_no_new_file(tmp_path):
     release(ledger, target)
     before = {n: (folder / n).read_bytes() for n in names_in(folder)}
     for output in (target, folder / "another.csv"):
-        with pytest.raises(BudgetRefusedError, match=r"costs epsilon = 3 but only 0 remain \(cap epsilon = 3"):
+        with pytest.raises(BudgetRefusedError, match=r"costs epsilon = 3 but nothing is left \(cap epsilon = 3"):
             release(ledger, output)
     assert {n: (folder / n).read_bytes() for n in names_in(folder)} == before
     assert statuses(ledger) == ["charged", "refused", "refused"]

@@ -137,7 +137,7 @@ def test_a_raised_cap_is_recorded_for_good(ledger):
 def test_a_cap_below_what_is_spent_refuses_everything(ledger):
     charge(ledger, "3")
     ledger.set_cap(A, Decimal(1))
-    with pytest.raises(BudgetRefusedError, match="only 0 remain"):
+    with pytest.raises(BudgetRefusedError, match="nothing is left"):
         charge(ledger, "0.1")
     assert ledger.account(A).remaining == -2
 

@@ -20,7 +20,14 @@ from workbench.statistics.queries import queries_of
 from workbench.studies import ways_draw, ways_synthetic
 from workbench.studies.regimes import setting_of, synthetic_cells
 from workbench.studies.solve import least_epsilon
-from workbench.studies.ways import EQUAL_GROUPS, NOISE_IN_ROWS, compare_ways, figure_text, synthetic_setting
+from workbench.studies.ways import (
+    EQUAL_GROUPS,
+    NOISE_IN_ROWS,
+    compare_ways,
+    figure_text,
+    shortfalls_of_model,
+    synthetic_setting,
+)
 from workbench.studies.ways_advice import (
     MODEL,
     NAMES,
@@ -308,6 +315,16 @@ def test_the_least_epsilon_of_a_wish_holds_and_a_smaller_one_does_not():
     assert least_epsilon(made, 4000, question, MODEL, CancelToken()) is None
     narrow = compare_ways(asked(1.0, "mean(age) ± 0.000001"), 4000, coarse=True, train=False).questions[0]
     assert least_epsilon(made, 4000, narrow, STATISTICS, CancelToken()) is None
+
+
+def test_questions_of_one_kind_without_an_answer_share_a_sentence():
+    found = compare_ways(asked(1.0), 5000, coarse=True, train=False)
+    assert found.shortfalls(MODEL) == shortfalls_of_model(asked(1.0), 5000)
+    assert shortfalls_of_model(asked(1.0), 5000) == (
+        "Averages and shares are not answered: age, pay, city.",
+        "How columns go together is not answered: age, sick, pay.",
+        "There are no rows to look at.",
+    )
 
 
 def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer():

@@ -86,9 +86,8 @@ class Attribute(Parameters):
     )
     missing_codes: tuple[str, ...] | None = texts(
         default=None,
-        shortest=1,
         most=64,
-        help='what the file writes where a value is missing, such as ["-9", "99"], beside an empty cell',
+        help='what the file writes where a value is missing, such as ["-9", "99"], beside an empty cell; [] for none',
     )
     date_order: str | None = choice(
         choices=DATE_ORDERS, default=None, help="day or month first, in dates with the year last, such as 03/12/2020"

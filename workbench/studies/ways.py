@@ -8,7 +8,7 @@ what columns lose that were not measured together. What a model learns is tried 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -19,6 +19,8 @@ from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
 from workbench.sanitize.plan import AUTO, Column, Plan
+from workbench.sanitize.questions import FIGURES, ask_of
+from workbench.sanitize.questions import PAIRS as PAIRED
 from workbench.sanitize.recipient import NORMAL_95, half_length, is_mostly_noise
 from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.statistics.asked import Request
@@ -158,11 +160,9 @@ class Ways:
         return next(way for way in self.ways if way.name == name)
 
     def shortfalls(self, name: str) -> tuple[str, ...]:
-        """Return the warning of a way, if any, and a sentence for each question that it does not answer well enough."""
+        """Return the warning of a way, if any, and sentences on the questions that it does not answer well enough."""
         way = self.way(name)
-        pairs = zip(self.questions, way.answers, strict=True)
-        found = [_shortfall(question, answer) for question, answer in pairs if answer.mark not in (YES, NOT_KNOWN)]
-        return (*((way.warning,) if way.warning else ()), *found)
+        return (*((way.warning,) if way.warning else ()), *_shortfalls(zip(self.questions, way.answers, strict=True)))
 
     def to_plain(self) -> dict[str, Any]:
         """Return them as JSON holds them."""
@@ -335,8 +335,9 @@ def _model_answer(name: str, plan: Plan, rows: int, cancel: CancelToken, *, trai
 def shortfalls_of_model(plan: Plan, rows: int) -> tuple[str, ...]:
     """Return what :meth:`Ways.shortfalls` says of a model, at once: no other way is compared, and nothing trained."""
     answers = {"model": _model_answer(MODEL, plan, rows, NEVER, train=False)}
-    found = [(question, answers.get(question.asked, Answer(None, NOT_ANSWERED))) for question in asked_of(plan)]
-    return tuple(_shortfall(question, answer) for question, answer in found if answer.mark not in (YES, NOT_KNOWN))
+    return _shortfalls(
+        (question, answers.get(question.asked, Answer(None, NOT_ANSWERED))) for question in asked_of(plan)
+    )
 
 
 _Figures = Callable[[Question], float | None]
@@ -480,6 +481,29 @@ def figure_text(asked: str, half: float) -> str:
     near = f"{100 * half if asked == 'share' else half:.3g}"
     near = f"{float(near):,.0f}" if "e+" in near else near  # 2180, which is 2.18e+03 with three digits
     return f"± {near} %" if asked == "share" else f"± {near}"
+
+
+def _shortfalls(answered: Iterable[tuple[Question, Answer]]) -> tuple[str, ...]:
+    """Return what is not answered well enough; questions of one kind that have no answer at all share a sentence."""
+    alike: dict[object, list[tuple[Question, Answer]]] = {}
+    for question, answer in answered:
+        if answer.mark not in (YES, NOT_KNOWN):
+            own = answer.half_length is not None or question.asked in ("model", "rows")
+            kind = question if own else (ask_of(question.asked, question.by), answer.note)
+            alike.setdefault(kind, []).append((question, answer))
+    return tuple(_shortfall(*each[0]) if len(each) == 1 else _unanswered(each) for each in alike.values())
+
+
+def _unanswered(alike: Sequence[tuple[Question, Answer]]) -> str:
+    question, answer = alike[0]
+    columns = ", ".join(dict.fromkeys(name for each, _ in alike for name in each.columns))
+    where = f" but {answer.note}" if answer.note else ""
+    ask = ask_of(question.asked, question.by)
+    if ask == PAIRED:
+        return f"How columns go together is not answered{where}: {columns}."
+    if ask == FIGURES:
+        return f"Exact figures are not answered{where}: {columns}."
+    return f"Averages and shares are not answered{where}: {columns}."
 
 
 def _shortfall(question: Question, answer: Answer) -> str:

@@ -85,6 +85,9 @@ def _halved(holds: Callable[[float], bool], low: float, high: float, near: float
     return high
 
 
+NO_FORECAST = "there is no forecast of such figures"
+
+
 @dataclass(frozen=True)
 class Impossible:
     """A wish that cannot be met.
@@ -333,7 +336,7 @@ class _Synthetic:
         for wish in self._case.wishes:
             half = known[wish.figure]
             if half is None:
-                yield Impossible(wish.text, f"synthetic rows give no forecast of {wish.figure}")
+                yield Impossible(wish.text, NO_FORECAST)
             elif half > margins[wish.figure]:
                 yield _too_narrow(self._case.plan, wish)
 
@@ -404,7 +407,7 @@ class _Rows:
                 stated = f"the mechanism of {wish.columns[0]} has no unbiased {wish.asked}"
                 yield Impossible(wish.text, f'{stated}; write purpose = "statistics" for the column')
             elif half is None:
-                yield Impossible(wish.text, f"noisy rows give no forecast of {wish.figure}")
+                yield Impossible(wish.text, NO_FORECAST)
             elif half > margins[wish.figure]:
                 yield _too_narrow(self._case.plan, wish)
 

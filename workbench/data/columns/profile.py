@@ -75,6 +75,8 @@ _FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|
 _MISSING_CODE = r"^\s*(-[1789]|-?(77+|88+|99+))([.,]0+)?\s*$"
 _FEW_NUMBERS = 2
 _FEW_NAMES = 10
+MOSTLY_THERE = 0.05
+"""The part of the rows that may be without a value in a column that is called constant."""
 _TRUTH = {"true", "false"}
 _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
 
@@ -413,8 +415,9 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
     """Yield what a person should check in the different values of a column."""
     if values.is_empty():
         return
-    if len(values) == 1 and rows > 1 and not missing:
-        yield Suspicion("constant", "every row has the same value")
+    if len(values) == 1 and rows > 1 and missing <= MOSTLY_THERE * rows:  # of more, a value may be a tick
+        same = "every row that has a value has the same one" if missing else "every row has the same value"
+        yield Suspicion("constant", same)
     if kind == "category":
         for what, pattern, reason in _LOOKS:
             if _share(values, pattern) >= 0.9 and len(values) > 2:

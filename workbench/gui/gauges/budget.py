@@ -11,7 +11,16 @@ from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, in_full, left_of_budget, together
+from workbench.gui.widgets.formatting import (
+    at_least,
+    at_most,
+    cap_beside,
+    entered,
+    in_full,
+    left_of_budget,
+    only_left,
+    together,
+)
 from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import MODEL as A_MODEL
@@ -130,10 +139,8 @@ class BudgetGauge(Card):
             )
         )
         if not fits and not account.reserved:  # who follows a run is not to read that something else is refused
-            needs, left = at_most(cost or Decimal(0)), at_least(max(remaining, Decimal(0)))
-            self._warn(
-                tr("This plan needs ε = {needs}, but only {left} remain: it would be refused.", needs=needs, left=left)
-            )
+            needs, left = at_most(cost or Decimal(0)), only_left(remaining)
+            self._warn(tr("This plan needs ε = {needs}, but {left}: it would be refused.", needs=needs, left=left))
         return facts
 
     def _show_figure(self, text: str, tip: str = "") -> None:

@@ -14,7 +14,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import hold, label, mark_wrong, named, say
 from workbench.gui.widgets.dialogs import Entry, choose
-from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, percent
+from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, percent, still_left
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.params.field import RealField
 from workbench.params.remedies import RAISE_CAP
@@ -149,19 +149,19 @@ def raise_cap(parent: QWidget, session: Session, jobs: JobCenter, refused: Budge
         needs = at_most(least["epsilon"] - account.spent - account.reserved)
         stated.append(
             tr(
-                "All releases and models of {title} together may cost ε = {cap}, of which {left} remain. This one "
+                "All releases and models of {title} together may cost ε = {cap}; {left}. This one "
                 "costs ε = {needs}, so it needs a cap of ε = {least} or more.",
                 title=opened.title,
                 cap=at_least(account.cap),
-                left=at_least(max(account.remaining, Decimal(0))),
+                left=still_left(account.remaining),
                 needs=needs,
                 least=at_most(least["epsilon"]),
             )
         )
     if "delta" in least:
-        left = at_least(max(account.delta_remaining or Decimal(0), Decimal(0)))
+        left = still_left(account.delta_remaining or Decimal(0))
         least_delta = entered(least["delta"])
-        stated.append(tr("Of δ, {left} remain; it needs a cap of δ = {least} or more.", left=left, least=least_delta))
+        stated.append(tr("Of δ, {left}; it needs a cap of δ = {least} or more.", left=left, least=least_delta))
     stated.append(tr("The ledger records the change for good, and later certificates state the cap."))
     text = " ".join(stated)
     if "epsilon" in least:

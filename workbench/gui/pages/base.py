@@ -16,7 +16,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets.basic import Elided, Row, Stack, button, lines, row, scrolled
+from workbench.gui.widgets.basic import Elided, Row, Stack, button, lines, look, row, scrolled
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
@@ -274,6 +274,12 @@ class PageFrame(QWidget):
         self.primary = button(text, name, "primary", tip=tip, press=lambda: pressed())
         self.foot.addWidget(self.primary)
         return self.primary
+
+    def highlight(self, pressed: QPushButton | None) -> None:
+        """Make ``pressed`` the one highlighted button, in place of the former one; ``None`` for none."""
+        if self.primary is not None and self.primary is not pressed:
+            look(self.primary, "")
+        self.primary = None if pressed is None else look(pressed, "primary")
 
     def set_note(self, text: str) -> None:
         """Show a sentence at the left of the foot: what prevents it, or what this page does not do."""

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from workbench.gui.pages.run_page import GUESSED, unconfirmed, who_pays
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number
-from workbench.gui.widgets.formatting import at_least, at_most, left_of_budget, listed
+from workbench.gui.widgets.formatting import at_least, at_most, left_of_budget, listed, only_left
 from workbench.privacy.accounting.event import exact, replace_one
 
 CHARGED_AGAIN = tr_later("This plan has been released; a second draw is a second charge.")
@@ -69,7 +69,7 @@ def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> 
     if remaining is None:
         return tr("this release sets the cap"), "muted"
     if cost > remaining or (delta and account.delta_remaining is not None and delta > account.delta_remaining):
-        return tr("only {left} remain", left=_left_of(session, delta, alone=True)), "danger"
+        return left_of(session, delta, alone=True), "danger"
     return tr("{left} of {cap}", left=left_of_budget(remaining - cost), cap=at_least(remaining)), ""
 
 
@@ -88,11 +88,10 @@ def short_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) ->
         short = True
     if not short:
         return ""
-    left = _left_of(session, delta)
     return tr(
-        "This release needs {cost}, but only {left} remain: the ledger would refuse it.",
+        "This release needs {cost}, but {left}: the ledger would refuse it.",
         cost=both_words(cost, delta),
-        left=left,
+        left=left_of(session, delta),
     )
 
 
@@ -117,21 +116,17 @@ def _float_below(value: Decimal) -> Decimal:
     return exact(near if exact(near) <= value else math.nextafter(near, 0.0))
 
 
-def left_of(session: Session, delta: Decimal) -> str:
-    """Return what remains of caps that are too small, as the end of a sentence."""
-    remaining = session.account.remaining or Decimal(0)
-    return tr("only {left} remain", left=_left_of(session, delta)) if remaining > 0 else tr("nothing is left")
+def left_of(session: Session, delta: Decimal, *, alone: bool = False) -> str:
+    """Return what remains of caps that are too small, as the end of a sentence.
 
-
-def _left_of(session: Session, delta: Decimal, *, alone: bool = False) -> str:
-    """Return what remains of the caps; ε is named unless a sentence around it has named it, where no δ is beside."""
+    It names ε unless that sentence does and there is no δ beside; ``alone``: there is no such sentence.
+    """
     account = session.account
     remaining = account.remaining or Decimal(0)
-    left = at_least(max(remaining, Decimal(0)))
     if not delta or account.delta_remaining is None:
-        return left_of_budget(remaining) if alone else left
+        return only_left(remaining, left_of_budget(remaining) if alone else "")
     of_delta = tr_number(float(max(account.delta_remaining, Decimal(0))), ".3g")
-    return tr("ε = {epsilon} and δ = {delta}", epsilon=left, delta=of_delta)
+    return only_left(remaining, tr("ε = {epsilon} and δ = {delta}", epsilon=at_least(remaining), delta=of_delta))
 
 
 # -- noisy rows, whose cost is the plan's -----------------------------------------------------------------------------

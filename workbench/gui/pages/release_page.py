@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.gauges.cap_entry import FirstCap
 from workbench.gui.pages.base import Page, PageFrame
@@ -131,10 +131,9 @@ class ReleasePage(PageFrame):
     def _suggest(self) -> None:
         suggest(self.session, self.jobs, self._target, self._what.ending, self._what.suffix)
 
-    def _lead(self, primary: QWidget, *ways: QWidget) -> None:
+    def _lead(self, primary: QPushButton, *ways: QPushButton) -> None:
         """Highlight ``primary``, which Ctrl+Return presses; of the ``ways`` beside Release only that one is shown."""
-        self.primary = primary  # type: ignore[assignment]
-        look(self._release, "primary" if primary is self._release else "")
+        self.highlight(primary)
         for way in ways:
             way.setVisible(primary is way)
 

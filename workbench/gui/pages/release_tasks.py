@@ -378,11 +378,20 @@ def question(outlook: BeforeRelease, account: AccountView) -> str:
         charged,
         tr(DELTA_WORDS) if delta else "",
         tr("It cannot be undone."),
-        "" if left is None else tr("ε = {left} remains after it.", left=at_least(max(left - epsilon, Decimal(0)))),
+        "" if left is None else left_after(left - epsilon),
         first_words(account, epsilon, second=second).strip(),
         tr_sentence(commitment(plan.unit, plan.rows_per_person)),
     ]
     return f"{' '.join(filter(None, sentences))}{worth}{_warnings(outlook)}"
+
+
+def left_after(remaining: Decimal) -> str:
+    """Return what remains of the cap after a release, as a sentence."""
+    return (
+        tr("ε = {left} remains after it.", left=at_least(remaining))
+        if remaining > 0
+        else tr("Nothing is left after it.")
+    )
 
 
 def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:

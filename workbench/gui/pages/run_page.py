@@ -17,7 +17,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import again, capital, tr, tr_later, tr_sentence
-from workbench.gui.widgets.basic import button, look, reword
+from workbench.gui.widgets.basic import button, reword
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.params import ParameterError, WorkbenchError
 
@@ -89,7 +89,7 @@ class RunPage(PageFrame):
 
     def set_onward(self, text: str, name: str, page: str, tip: str) -> None:
         """Make the button that leads to ``page`` once the job is done: the highlighted one, in place of Run."""
-        self._onward = self.leading_to(page, text, name, tip, "primary")
+        self._onward = self.leading_to(page, text, name, tip, "")
         self._onward.hide()
         self.foot.addWidget(self._onward)
 
@@ -132,23 +132,21 @@ class RunPage(PageFrame):
             self._cancel.hide()  # first: beside all others it would widen a small window
         for leading in (*self._ways, self._onward):
             leading.setVisible(done)
-            look(leading, "primary" if leading is best else "")
-        self.primary = self._run_button if best is None else best
-        look(self._run_button, "primary" if best is None else "")
+        self.highlight(self._run_button if best is None else best)
         self._run_button.setVisible(not self.running)
         verb = again(self._verb)
         run = tr("{verb} again", verb=verb) if done else verb
-        reword(self._run_button, self._way_out(missing) if missing else run)
+        reword(self._run_button, self.way_out(missing)[1] if missing else run)
         self._run_button.setEnabled(bool(missing) or ready)
         self.show_cancel()
 
-    def _way_out(self, missing: str) -> str:
-        """Return the words of the button that leads to where something that is missing is said."""
-        return tr(TO_TRAIN if missing == tr(NO_TARGET) else TO_DATA)
+    def way_out(self, missing: str) -> tuple[str, str]:
+        """Return the page where what is missing is put right, and the words of the button that leads there."""
+        return ("train", tr(TO_TRAIN)) if missing == tr(NO_TARGET) else ("data", tr(TO_DATA))
 
     def _press(self) -> None:
         if missing := self.missing():
-            self.session.go("train" if missing == tr(NO_TARGET) else "data")
+            self.session.go(self.way_out(missing)[0])
         elif self._handle is None:
             self.start()
 

@@ -349,8 +349,7 @@ def load(
     suggested = suggestion(columns, table.rows, {c.name: c.role for c in plan.columns})
     lesson = ""
     if kept is not None:
-        known = {c.name: c for c in kept.columns}
-        plan = dataclasses.replace(kept, columns=tuple(known.get(c.name, c) for c in plan.columns))
+        plan = _with_kept(as_suggested(plan, suggested), kept)
     elif described is not None:
         plan = with_first_plan(plan, described)
         plan = plan.with_(asked=plan.questions.asked)
@@ -364,6 +363,17 @@ def load(
     plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
     plan.cost()
     return OpenTable(table, columns, source, options, stamp, lesson, suggested), plan
+
+
+def _with_kept(first: DraftPlan, kept: DraftPlan) -> DraftPlan:
+    """Return a plan with what was declared of columns that are still there; of new ones the ``first`` plan says it.
+
+    Where none is still there, as under another header, what was asked was about other columns.
+    """
+    known = {c.name: c for c in kept.columns}
+    columns = tuple(known.get(c.name, c) for c in first.columns)
+    asked = kept.asked if any(c.name in known for c in columns) else first.asked
+    return dataclasses.replace(kept, columns=columns, asked=asked)
 
 
 def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:

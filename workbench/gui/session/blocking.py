@@ -1,4 +1,4 @@
-"""What blocks a release of the open table: facts that nobody has declared, errors, guesses, values that are refused.
+"""What is to be settled before a release: facts that are open, wrong or guessed, values that are refused or doubtful.
 
 The rail's dot, the foot of the pages, the filter “needs you” and the questions ask this, so that all of them name the
 same; a column that is not released needs nothing.
@@ -103,7 +103,12 @@ def _refused(column: DraftColumn, profile: ColumnProfile) -> Refused | None:
 
 
 def suspected_codes(column: DraftColumn, profile: ColumnProfile) -> tuple[str, ...]:
-    """Return the cells that may be codes for missing values; none where declared bounds or values include them all."""
+    """Return the cells that may be codes for missing values.
+
+    There are none where somebody has declared the codes, or that there are none, or bounds or values that include them.
+    """
+    if column.missing_codes is not None:
+        return ()
     cells = next((s.cells for s in profile.suspicions if s.what == "missing-code"), ())
     if column.lower is None or column.upper is None:
         return () if set(cells) <= set(column.domain or ()) else cells
@@ -111,10 +116,19 @@ def suspected_codes(column: DraftColumn, profile: ColumnProfile) -> tuple[str, .
     return () if all(held) else cells
 
 
+def coded_columns(opened: OpenTable | None, plan: DraftPlan) -> tuple[str, ...]:
+    """Return the names of the protected columns that may have codes for missing values which nobody declared."""
+    return tuple(c.name for c in plan.protected if _may_be_coded(opened, c))
+
+
+def _may_be_coded(opened: OpenTable | None, column: DraftColumn) -> bool:
+    profile = opened.profiles.get(column.name) if opened is not None and column.protected else None
+    return profile is not None and bool(suspected_codes(column, profile))
+
+
 def codes_in_words(opened: OpenTable | None, plan: DraftPlan) -> str:
     """Return that columns may have codes for missing values that nobody declared; empty where none seems to."""
-    seen = [] if opened is None else [(c, opened.profiles.get(c.name)) for c in plan.protected]
-    found = ", ".join(c.name for c, profile in seen if profile is not None and suspected_codes(c, profile))
+    found = ", ".join(coded_columns(opened, plan))
     told = tr("In {columns} a number may be a code for a missing value: it counts as a number.", columns=found)
     return told if found else ""
 
@@ -139,17 +153,20 @@ def open_facts(plan: DraftPlan) -> dict[str, list[str]]:
 
 
 def in_need(opened: OpenTable | None, plan: DraftPlan, column: DraftColumn) -> bool:
-    """Return whether something of a released column blocks a release: open, wrong, guessed, or refused in its rows."""
+    """Return whether something of a released column is to be settled first.
+
+    That is a fact that is open, wrong or guessed, a value that is refused, or one that may be a code for a missing one.
+    """
     if column.action == "drop":
         return False
     blocked = bool(column.unfilled) or bool(column.problems()) or bool(column.unconfirmed)
-    return blocked or why_refused(opened, plan, column) is not None
+    return blocked or why_refused(opened, plan, column) is not None or _may_be_coded(opened, column)
 
 
 def blocks(opened: OpenTable, plan: DraftPlan) -> bool:
-    """Return whether anything about the table or its columns blocks a release."""
+    """Return whether anything about the table or its columns is to be settled before a release."""
     stated = bool(opened.table.doubts) or bool(plan.guesses()) or any(p.column for p in plan.problems())
-    return stated or bool(refused_columns(opened, plan))
+    return stated or bool(refused_columns(opened, plan)) or bool(coded_columns(opened, plan))
 
 
 def needed_first(plan: DraftPlan) -> list[int]:

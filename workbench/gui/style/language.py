@@ -114,24 +114,29 @@ def tr_later(text: str) -> str:
 
 
 def tr(text: str, /, **values: object) -> str:
-    """Return a whole sentence in the language of the person, with ``{names}`` filled in."""
+    """Return a whole sentence in the language of the person, with ``{names}`` filled in, counts as it writes them."""
     found = _now.texts.get(text, text)
     said = found if isinstance(found, str) else text
     if not values:
         if _LETTER.search(said):  # a sign alone, such as ε, is a heading of its own elsewhere
             _plain[said] = text if said != text else _plain.get(said, text)
         return said
-    said = said.format_map(values)
+    said = said.format_map({name: _shown(value) for name, value in values.items()})
     if said not in values.values():  # a translation may be one of its names alone: said again, it would be without end
         _keep(said, lambda: tr(text, **{name: _value_again(value) for name, value in values.items()}))
     return said
+
+
+def _shown(value: object) -> object:
+    """Return what fills a name: a whole number with a separator between its thousands, anything else as it is."""
+    return tr_number(value, ",") if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def tr_n(one: str, more: str, n: int, /, **values: object) -> str:
     """Return a sentence about ``n`` things, with ``{n}`` and other names filled in; ``more`` is its catalogue's key."""
     found = _now.texts.get(more)
     form = found[FORM[_now.code][1](n)] if isinstance(found, list) else one if n == 1 else more
-    said = form.format_map({"n": tr_number(n, ","), **values})
+    said = form.format_map({name: _shown(value) for name, value in {"n": n, **values}.items()})
     _keep(said, lambda: tr_n(one, more, n, **{name: _value_again(value) for name, value in values.items()}))
     return said
 

@@ -11,7 +11,11 @@ from workbench.gui.widgets.basic import button, label, row, stack
 
 
 class NothingYet(QWidget):
-    """A sentence in the middle of the page and buttons that lead to the pages that change it."""
+    """A sentence in the middle of the page and buttons that lead to the pages that change it.
+
+    Attributes:
+        way: the first of the buttons, the highlighted one.
+    """
 
     def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str, **more: str) -> None:
         """Make it; ``more`` names further pages, each with the text of its button (``NAME_go_PAGE``)."""
@@ -27,6 +31,7 @@ class NothingYet(QWidget):
         for key, (page, text) in ways.items():
             way = button(text, key, "" if buttons else "primary", press=lambda _checked, page=page: session.go(page))
             buttons.append(way)
+        self.way = buttons[0]
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
         whole.setStretch(0, 2)
         whole.setStretch(4, 3)

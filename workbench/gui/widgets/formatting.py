@@ -94,6 +94,16 @@ def left_of_budget(epsilon: Decimal) -> str:
     return f"ε{NO_BREAK}{at_least(max(epsilon, Decimal(0)))}"
 
 
+def still_left(remaining: Decimal) -> str:
+    """Return what is left of a budget, as the end of a sentence that names it: ``0.8 remain``."""
+    return tr("{left} remain", left=at_least(remaining)) if remaining > 0 else tr("nothing is left")
+
+
+def only_left(remaining: Decimal, left: str = "") -> str:
+    """Return what is left of a budget that is too small, in the words ``left`` where they name more than ε."""
+    return tr("only {left} remain", left=left or at_least(remaining)) if remaining > 0 else tr("nothing is left")
+
+
 def cap_beside(cap: Decimal, remaining: Decimal | None) -> str:
     """Return a cap beside what was spent of it: in the same digits where nothing remains, else as a limit."""
     return entered(limit_beside(cap, remaining))

@@ -46,6 +46,8 @@ BETWEEN = 16
 THOUSANDS = re.compile(r"[1-9]\d{0,2}((,\d{3})+|([.\s\u00a0\u202f])\d{3}(\3\d{3})+)", re.ASCII)
 """A whole number in groups; of a million or more in those of any language, which it stays when that is changed."""
 MILLION = 1_000_000
+SHORT = 16
+"""Characters of a text that a field beside others shows whole."""
 STEPS, BESIDE_SLIDER = 100, 104
 """Steps of a slider, and the pixels of the field beside it."""
 ASK = tr_later("Point at a field to read what it means.")
@@ -159,14 +161,19 @@ class Form(QWidget):
             if key == self._rare:
                 self._grid.addWidget(self._heading, below, 0, 1, 3)
                 below, side = below + 1, 0
+            side = 0 if self._is_long(key) else side
             if side == 0:
-                at, below = below, below + 2
+                at, below = below, below + (3 if self._is_long(key) else 2)
             self._place(at, 3 * side, key, 3 * across)
-            side = 0 if _is_file(self._specs[key]) else (side + 1) % across
+            side = 0 if self._is_long(key) or _is_file(self._specs[key]) else (side + 1) % across
 
     def _place(self, at: int, left: int, key: str, end: int) -> None:
         """Place one parameter from a row and column on; that of a file, which is long, goes on to column ``end``."""
         (title, field), grid, beside = self._labels[key], self._grid, self._units.get(key)
+        if self._is_long(key):  # below its words, and as wide as the form
+            for below, part in enumerate((title, field, self._problems[key])):
+                grid.addWidget(part, at + below, 0, 1, end)
+            return
         grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
         if beside is not None and _is_file(self._specs[key]):
             grid.addWidget(beside, at, left + 1, 1, end - left - 1)
@@ -178,6 +185,11 @@ class Form(QWidget):
         else:
             grid.addWidget(field, at, left + 1, 1, 1 if self._united else 2)
         grid.addWidget(self._problems[key], at + 1, left + 1, 1, 2)
+
+    def _is_long(self, key: str) -> bool:
+        """Return whether the usual text of a field would be cut beside its words."""
+        usual = self._defaults[key]
+        return isinstance(usual, str) and isinstance(self._specs[key], TextField) and len(usual) > SHORT
 
     def _needed(self, across: int) -> int:
         """Return the width that ``across`` parameters need side by side."""

@@ -60,7 +60,7 @@ class AskedRows:
         table = read_table(path, names=names)
         table.require(names)
         if table.rows > MOST_ASKED:
-            raise InputError(f"there are {table.rows} rows to predict", path, f"give at most {MOST_ASKED}")
+            raise InputError(f"there are {table.rows:,} rows to predict", path, f"give at most {MOST_ASKED:,}")
         try:
             return cls.of(matrix(table, attributes), attributes, table.digest)
         except InputError as error:

@@ -216,8 +216,12 @@ def _too_much(short: list[str], wanted: Amount, left: Amount) -> str:
     """Return what a release needs of that which is ``short``, and what is left of it: whole sentences, to translate."""
     epsilon, delta = map(amounts.paid, wanted)
     remaining, delta_left = map(amounts.left, left)
+    if "epsilon" in short and not left[0]:  # then it is refused whatever is left of delta
+        return f"this release costs epsilon = {epsilon} but nothing is left"
     if "delta" not in short:
         return f"this release costs epsilon = {epsilon} but only {remaining} remain"
+    if "epsilon" not in short and not left[1]:
+        return f"this release needs delta = {delta} of which nothing is left"
     if "epsilon" not in short:
         return f"this release needs delta = {delta} of which {delta_left} remain"
     return (

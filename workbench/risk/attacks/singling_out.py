@@ -131,7 +131,9 @@ def run(subject: Subject, request: SinglingOut, emit: Emit, cancel: CancelToken)
     guesses = [_random(released, shared.numeric, width, rng) for _ in range(len(found) or request.attacks)]
     hits = _counts(found, people, watch)
     notes: tuple[str, ...] = ()
-    if len(found) < request.attacks:
+    if not len(found):
+        notes = ("No condition was found that holds for exactly one row of the release.",)
+    elif len(found) < request.attacks:
         notes = (
             f"Only {len(found):,} different conditions that hold for one row of the release were found, of "
             f"{request.attacks:,} that were wanted.",

@@ -129,14 +129,22 @@ def _reidentification_lines(found: Mapping[str, Any]) -> list[Line]:
     guesses = "the chance of whoever does not know that the person is in the table"
     prosecutor, journalist = risk["prosecutor"], risk["journalist"]
     return [
-        Line("highest if surely in it (prosecutor)", percent(prosecutor["highest"]), knows),
-        Line("average if surely in it (prosecutor)", percent(prosecutor["average"]), knows),
-        Line(f"above {threshold} if surely in it (prosecutor)", percent(prosecutor["above_threshold"]), knows),
-        Line("highest if perhaps in it (journalist)", percent(journalist["highest"]), guesses),
-        Line("average if perhaps in it (journalist)", percent(journalist["average"]), guesses),
-        Line(f"above {threshold} if perhaps in it (journalist)", percent(journalist["above_threshold"]), guesses),
+        Line("highest, presence known (prosecutor)", percent(prosecutor["highest"]), knows),
+        Line("average, presence known (prosecutor)", percent(prosecutor["average"]), knows),
         Line(
-            "average of many people (marketer)",
+            f"above {threshold}, presence known (prosecutor)",
+            percent(prosecutor["above_threshold"]),
+            knows,
+        ),
+        Line("highest, presence unknown (journalist)", percent(journalist["highest"]), guesses),
+        Line("average, presence unknown (journalist)", percent(journalist["average"]), guesses),
+        Line(
+            f"above {threshold}, presence unknown (journalist)",
+            percent(journalist["above_threshold"]),
+            guesses,
+        ),
+        Line(
+            "average over all rows (marketer)",
             percent(risk["marketer"]["average"]),
             "share of the rows that are found by a guess in each class",
         ),

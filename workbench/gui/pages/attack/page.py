@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.data.table import Table
 from workbench.gui.pages.attack import PAGE, RUN
-from workbench.gui.pages.run_page import RunPage
+from workbench.gui.pages.run_page import TO_DATA, TO_TRAIN, RunPage
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.job_center import JobCenter
@@ -93,6 +93,8 @@ OPEN = ("original", "members")
 """What the open table is in the attack."""
 OTHERS = ("control", "nonmembers")
 """People who were not used."""
+MADE_IN = {attacks.RELEASE: ("ways", tr_later("Release →")), attacks.MODEL: ("train", TO_TRAIN)}
+"""What is attacked: the page where it is made, and the words of the button that leads there."""
 
 
 class AttackForm(QWidget):
@@ -252,6 +254,8 @@ class AttackForm(QWidget):
                     first = tr("Open the original table first: Data.")
                     itself = tr("The open table is the release itself.")
                     return first if self._session.opened is None else f"{itself} {first}"
+                if needed.name in MADE_IN and self._target is not None and not self._target.count():
+                    return tr("Nothing is released yet that this could attack: release it first, or browse for it.")
                 if needed.name in OTHERS:
                     return tr(
                         "Choose {what}; or hold out a part of the open table, and train on the rest or release it.",
@@ -259,6 +263,15 @@ class AttackForm(QWidget):
                     )
                 return tr("Choose {what}.", what=tr_sentence(needed.help))
         return ""
+
+    @property
+    def made_in(self) -> tuple[str, str]:
+        """The page where what is missing first is made, with the words of a button; empty where it is chosen here."""
+        given = self.given()
+        lacks = next((needed for needed in self.attack.given if needed.required and needed.name not in given), None)
+        if lacks is None or (lacks.name in MADE_IN and self._target is not None and self._target.count()):
+            return "", ""
+        return ("data", TO_DATA) if lacks is self._of_open else MADE_IN.get(lacks.name, ("", ""))
 
     def retranslate(self) -> None:
         self._say_open()
@@ -333,7 +346,6 @@ COLUMNS = (
     ),
     Column(tr_later("Allowed"), help=tr_later("The most that ε allows on average"), width=72, right=True),
 )
-TARGETS = (attacks.RELEASE, attacks.MODEL)
 PARTS = (10, 20, 50)
 CSV = tr_later("Tables (*.csv)")
 HELD_OUT = tr_later(
@@ -404,8 +416,12 @@ class AttackPage(RunPage):
         return self._forms[self.attack.currentData()]
 
     def missing(self) -> str:
-        """Return what keeps from an attack and is corrected in the room Data: what is not given is said in the note."""
-        return ""
+        """Return what keeps from an attack and is made elsewhere; what is chosen here is said in the note alone."""
+        return self.form.missing() if any(self.form.made_in) else ""
+
+    def way_out(self, missing: str) -> tuple[str, str]:
+        page, words = self.form.made_in
+        return page, tr(words)
 
     def start(self) -> None:
         form, request = self.form, self.form.value()
@@ -453,7 +469,7 @@ class AttackPage(RunPage):
     def _reported(self) -> Reported | None:
         """Return the release that is chosen with its original, and the control set where one is given."""
         given = self.form.given()
-        release, control = (given.get(names[0]) or given.get(names[1]) for names in (TARGETS, OTHERS))
+        release, control = (given.get(names[0]) or given.get(names[1]) for names in (tuple(MADE_IN), OTHERS))
         opened = self.form.original
         if opened is None or not isinstance(release, Path):
             return None
@@ -464,7 +480,7 @@ class AttackPage(RunPage):
         self._report.setVisible(self._reported() is not None)
         self._hold.setVisible(self.session.opened is not None and form.lacks_others)
         missing = form.missing()
-        self.show_buttons("", ready=not missing and form.value() is not None, done=False)
+        self.show_buttons(self.missing(), ready=not missing and form.value() is not None, done=False)
         self.set_note(missing or tr_sentence(NOT_COVERED))
 
     def retranslate(self) -> None:

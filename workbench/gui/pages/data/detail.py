@@ -234,7 +234,7 @@ class ReadingFacts(QWidget):
 
     def _take_codes(self) -> None:
         codes = tuple(dict.fromkeys(filter(None, names(self.codes.text())))) or None
-        if self._column is not None and codes != self._column.missing_codes:
+        if self._column is not None and codes != (self._column.missing_codes or None):
             self._edit(
                 lambda columns: tr("say which codes mean missing in {columns}", columns=columns), missing_codes=codes
             )
@@ -344,11 +344,16 @@ class AttributeDetail(DetailCard):
         stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
         buttons = lines(self._take, self._find, self._drop, self._target, None, spacing=4)
         # The buttons come first: in a low window the card is scrolled, and no button of it out of sight.
-        left = stack(row((self._name, 1), self._kind), buttons, (stated, 1), self.reading, spacing=4)
+        self._words = stack(row((self._name, 1), self._kind), buttons, (stated, 1), spacing=4)
         self._bars.setMinimumWidth(LEAST_PICTURE)
-        self.fill(left, panel(stack(row(None, badge()), (self._bars, 1), spacing=4)), picture_width=0)
+        self.fill(self._words, panel(stack(row(None, badge()), (self._bars, 1), spacing=4)), picture_width=0)
         session.plan_changed.connect(self.refresh)
         attributes.dataChanged.connect(self.refresh)
+
+    def arrange(self, *, beside: bool) -> None:
+        """Put the fields below words and picture, where they have one line; in a narrow card above the picture."""
+        super().arrange(beside=beside)
+        (self._words if beside else self.body).addWidget(self.reading)
 
     def show_attribute(self, at: int) -> None:
         self._at = at
@@ -390,6 +395,10 @@ class AttributeDetail(DetailCard):
 
     def retranslate(self) -> None:
         self.refresh()
+
+    def ask_about_codes(self) -> None:
+        """Put the keyboard on what settles whether a number is a code for a missing value."""
+        self._suspicions.take_keys()
 
     # -- what the buttons do --------------------------------------------------------------------------------------
 

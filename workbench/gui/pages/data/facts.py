@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from workbench.data.schema import Attribute
 from workbench.gui.session.blocking import suspected_codes
-from workbench.gui.session.draft import OPEN, DraftColumn, DraftPlan
+from workbench.gui.session.draft import OPEN, OWN_VALUE, DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import of_all, protect_changes
 from workbench.gui.session.error_text import suspicion_text
 from workbench.gui.style.language import as_sentence, tr, tr_later, typed
@@ -66,9 +66,9 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
         verb, words = DATE_ORDERS[profile.date_order]
         return Remedy(tr(verb), tr(words, name=name), {"date_order": profile.date_order})
     if what == "missing-code":
-        codes = tuple(dict.fromkeys((*(column.missing_codes or ()), *suspicion.cells)))
         words = tr("say which codes mean missing in {columns}", columns=name)
-        return Remedy(tr("Declare as missing"), words, {"missing_codes": codes})
+        # Who says that there are missing values does not want the release to stop at them.
+        return Remedy(tr("Declare as missing"), words, {"missing_codes": suspicion.cells, "missing": OWN_VALUE})
     if what == "code" and column.kind != "category":
         return Remedy(tr("Call it a category"), tr("call {name} category", name=name), kind_changes(column, "category"))
     if what == "code" and column.role is None:
@@ -78,6 +78,14 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
             {"role": "quasi-identifier"},
         )
     return None
+
+
+def denial(column: DraftColumn, suspicion: Suspicion) -> Remedy | None:
+    """Return how a person says that a suspicion is wrong; ``None`` where she need not say it."""
+    if suspicion.what != "missing-code":
+        return None
+    words = tr("say that {columns} has no code for missing", columns=column.name)
+    return Remedy(tr("It is a value"), words, {"missing_codes": ()})
 
 
 def unsettled(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspicion, ...]:
@@ -106,33 +114,42 @@ class SuspicionLines(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: list[tuple[QWidget, QLabel, QPushButton]] = []
+        self._lines: list[tuple[QWidget, QLabel, tuple[QPushButton, QPushButton]]] = []
         for at in range(MOST):
             text = label("", wrap=True, name=f"suspicion_{at}")
-            press = once(button("", f"suspicion_accept_{at}", "link"))
-            press.clicked.connect(lambda _checked, at=at: self.accepted.emit(self._remedies[at]))
-            self._lines.append((panel(row((text, 1), press)), text, press))
+            presses = self._button(f"suspicion_accept_{at}"), self._button(f"suspicion_deny_{at}")
+            self._lines.append((panel(row((text, 1), *presses)), text, presses))
         self.setLayout(stack(*(holder for holder, _, _ in self._lines), spacing=2))
-        self._remedies: list[Remedy | None] = []
+        self._remedies: dict[QPushButton, Remedy] = {}
+
+    def _button(self, name: str) -> QPushButton:
+        press = once(button("", name, "link"))
+        press.clicked.connect(lambda: self.accepted.emit(self._remedies[press]))
+        return press
 
     def show_suspicions(self, column: DraftColumn, profile: ColumnProfile | None) -> int:
         """Show what is suspected of one attribute; return how many lines that takes."""
         found = [(s, remedy(column, profile, s)) for s in _suspicions(column, profile)] if profile else []
         found.sort(key=lambda pair: pair[1] is None)
-        self._remedies = [hint for _, hint in found[:MOST]]
-        for at, (holder, text, press) in enumerate(self._lines):
+        for at, (holder, text, (accept, deny)) in enumerate(self._lines):
             holder.setVisible(at < len(found))
             if at >= len(found):
                 continue
             suspicion, hint = found[at]
             reason = suspicion_text(suspicion)
             text.setText(f"⚠ {as_sentence(reason)}")
-            press.setVisible(hint is not None)
-            if hint is not None:
-                press.setText(hint.verb)
-                press.setAccessibleName(f"{hint.verb}: {reason}")
+            for press, offered in ((accept, hint), (deny, denial(column, suspicion))):
+                press.setVisible(offered is not None)
+                if offered is not None:
+                    self._remedies[press] = offered
+                    press.setText(offered.verb)
+                    press.setAccessibleName(f"{offered.verb}: {reason}")
         self.setVisible(bool(found))
         return min(len(found), MOST)
+
+    def take_keys(self) -> None:
+        """Put the keyboard on the first button."""
+        self._lines[0][2][0].setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 # -- the facts --------------------------------------------------------------------------------------------------------

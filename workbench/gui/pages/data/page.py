@@ -13,7 +13,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
 from workbench.gui.project.open_table import follow_codes, open_table
-from workbench.gui.session.blocking import refused_columns, why_refused
+from workbench.gui.session.blocking import coded_columns, refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
@@ -341,6 +341,9 @@ class DataPage(PageFrame):
             else:
                 self.table.setCurrentIndex(place)
                 self.detail.reading.focus_on(column.unfilled[0])
+        elif coded := coded_columns(self.session.opened, self.session.plan):
+            self._select(coded[0])
+            self.detail.ask_about_codes()
         else:
             self.session.go("ways")
 
@@ -352,14 +355,17 @@ class DataPage(PageFrame):
     def _fix_values(self, name: str) -> None:
         """Go to what a release would stop at: the list of values, what a missing value means, or the kind."""
         why = why_refused(self.session.opened, self.session.plan, self.session.plan.column(name))
-        place = self._cell(name, 0)
-        self._bring_up(place)
-        self.table.setFocus()
-        self.table.setCurrentIndex(place)
+        self._select(name)
         if why is not None and why.fact == "domain":
             self._edit_values(name)
         elif why is not None and why.fact == "missing":
             self.detail.reading.focus_on("missing")
+
+    def _select(self, name: str) -> None:
+        place = self._cell(name, 0)
+        self._bring_up(place)
+        self.table.setFocus()
+        self.table.setCurrentIndex(place)
 
     def _confirm(self) -> None:
         plan = self.session.plan

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QPushButton, QSizePolicy, QWi
 
 from workbench.data.databases.address import address_of
 from workbench.data.samples.sample_tables import SAMPLES, Sample
-from workbench.gui.session.blocking import open_facts, refused_columns, why_refused
+from workbench.gui.session.blocking import coded_columns, open_facts, refused_columns, why_refused
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import GUESSED_FACTS
 from workbench.gui.session.job_center import JobCenter
@@ -89,6 +89,9 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         others = len(refused) - 1
         more = tr_n("{n} other column also.", "{n} other columns also.", others) if others else ""
         return NextStep(f"{said} {more}".rstrip(), tr("Correct it →"))
+    if coded := coded_columns(opened, plan):
+        said = tr("In {columns} a number may be a code for a missing value. Say which it is.", columns=listed(coded))
+        return NextStep(said, tr("Look at it →"))
     dropped = [c.name for c in plan.columns if c.action == "drop"]
     gone = tr("Not released: {columns}.", columns=listed(dropped)) if dropped else ""
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]

@@ -398,7 +398,7 @@ class EstimatePage(PageFrame):
         self.foot.addWidget(self._export)
         self.add_cancel(button(tr("Cancel"), "estimate_cancel", tip=tr("Stop (Esc)")))
         tip = tr("Verify the file, then estimate (Ctrl+Return)")
-        self.set_primary(tr("Estimate"), "estimate_run", self._estimate, tip)
+        self._run = self.set_primary(tr("Estimate"), "estimate_run", self._estimate, tip)
         for field in (self._release, self._certificate):
             field.textChanged.connect(lambda: self.refresh())
             field.returnPressed.connect(self._estimate)
@@ -421,18 +421,21 @@ class EstimatePage(PageFrame):
         self._segments[COLUMNS].setChecked(True)
         heading = label(tr("What does a released table say of the original?"), "heading")
         about = label(tr(EMPTY), "muted", wrap=True, name="estimate_empty")
-        self._empty = panel(stack(None, heading, about, None, margins=(48, 0, 48, 0)))
+        tip, go = tr("Everything that was released"), lambda: self.session.go("released")
+        self._to_releases = button(tr("Releases →"), "estimate_to_releases", tip=tip, press=go)
+        self._empty = panel(stack(None, heading, about, row(self._to_releases, None), None, margins=(48, 0, 48, 0)))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
         self._views = views(self._empty, *self._places.values())
         self.body.add(source, (self._views, 1))
 
     def refresh(self) -> None:
-        assert self.primary is not None
         for part in (*self._segments.values(), self._export):
             part.setVisible(self._found is not None)
         self._export.setEnabled(not self.running)
-        self.primary.setVisible(not self.running)
-        self.primary.setEnabled(bool(self._release.text().strip()))
+        named = bool(self._release.text().strip())
+        self._run.setVisible(not self.running)
+        self._run.setEnabled(named)
+        self.highlight(self._run if named else self._to_releases)
         self.pair.setEnabled(not self.running)
         self.set_note(tr("From the released file and its certificate alone; no ledger needed."))
         self.show_cancel()

@@ -17,7 +17,7 @@ from workbench.gui.widgets.basic import Card, button, label, lines, mark_wrong, 
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import Entry, choose, confirm
 from workbench.gui.widgets.epsilon_entry import DeltaEntry, PrivacyEntry
-from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, in_full
+from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, in_full, still_left
 from workbench.params.field import RealField
 
 if TYPE_CHECKING:
@@ -137,15 +137,15 @@ class CapCard(Card):
         else:
             remaining = max(account.remaining or Decimal(0), Decimal(0))
             stated = tr(
-                "{title}: cap ε = {cap}, of which {remaining} remain.",
+                "{title}: cap ε = {cap}; {remaining}.",
                 title=opened.title,
                 cap=cap_beside(account.cap, remaining),
-                remaining=at_least(remaining),
+                remaining=still_left(remaining),
             )
             tip = tr("Cap: {cap}. Remaining: {remaining}.", cap=in_full(account.cap), remaining=in_full(remaining))
             if account.delta_remaining is not None and account.delta_cap is not None:
-                left = at_least(max(account.delta_remaining, Decimal(0)))
-                of_delta = tr("Cap δ = {cap}, of which {left} remain.", cap=at_least(account.delta_cap), left=left)
+                left = still_left(account.delta_remaining)
+                of_delta = tr("Cap δ = {cap}; {left}.", cap=at_least(account.delta_cap), left=left)
                 stated = f"{stated} {of_delta}"
             if any(for_persons(a) for a in self._accounts if a.dataset == account.dataset):
                 stated = f"{stated} {tr('Both are for each person.')}"

@@ -275,7 +275,8 @@ class LedgerPage(PageFrame):
         self._releases.least_lines = 2
         self._accounts = LinesTable(session, "ledger_caps", tr("Cap and what remains, per dataset"), ACCOUNTS)
         self._arrange()
-        self.set_primary(tr("Verify"), "ledger_verify", self._verify, tr("Recompute the hash chain of every entry"))
+        tip = tr("Recompute the hash chain of every entry")
+        self._check = self.set_primary(tr("Verify"), "ledger_verify", self._verify, tip)
         session.account_changed.connect(self.refresh)
         session.table_changed.connect(self._account.refresh)
         self._account.refresh()
@@ -369,8 +370,7 @@ class LedgerPage(PageFrame):
         self._view = view
         present, names = self.session.account.dataset, self._names(view)
         self._nothing.setVisible(not view.releases)
-        assert self.primary is not None
-        look(self.primary, "primary" if view.releases else "")  # the empty list has its own way on
+        self.highlight(self._check if view.releases else self._nothing.way)
         self._lay_out()
         known = ((line, line.release_id in view.released) for line in view.releases)
         self._releases.lines.show_lines([_release_cells(line, names, released=has) for line, has in known])

@@ -28,7 +28,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, look, named, row, scrolled, stack
+from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.fast_table import PrivateRows
@@ -306,9 +306,7 @@ class PredictPage(PageFrame):
         """Highlight what leads on: where there is no model, and none to choose, that is where one is made."""
         none_yet = self._model is None and self._released.isHidden()
         self._problem.setText(self._refusal or tr(NONE_YET if none_yet else NO_MODEL))
-        self.primary = self._train if none_yet else self._run
-        for part in (self._train, self._run):
-            look(part, "primary" if part is self.primary else "")
+        self.highlight(self._train if none_yet else self._run)
 
     def escape(self) -> bool:
         return super().escape() or self._training.stop()

@@ -340,8 +340,10 @@ class OnlyModelsCard(Card):
             stated = account.problem
         elif remaining is None:
             stated = tr("the first network that is released sets its cap")
+        elif remaining > 0:
+            stated = tr("ε = {remaining} for further networks", remaining=at_least(remaining))
         else:
-            stated = tr("ε = {remaining} for further networks", remaining=at_least(max(remaining, Decimal(0))))
+            stated = tr("nothing is left")
         facts = [
             Fact("release_images", tr("open"), f"{images.title}: {images.stated}"),
             Fact("release_images_left", tr("budget left"), stated),

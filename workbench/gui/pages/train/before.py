@@ -24,7 +24,6 @@ from workbench.gui.widgets.basic import (
     button,
     caption,
     label,
-    look,
     named,
     panel,
     row,
@@ -80,7 +79,7 @@ class BeforeCard(Card):
         self._place = panel(row(label(tr("folder"), "muted"), (self.folder, 1), choose))
         title = caption(tr("BEFORE IT STARTS"), explain)
         tip = tr("Allow all releases of this table together more ε")
-        self.raise_cap = button(tr("Raise the cap…"), "train_raise_cap", "link", tip=tip)
+        self.raise_cap = button(tr("Raise the cap…"), "train_raise_cap", tip=tip)
         self.raise_cap.hide()
         self._quiet = QCheckBox(tr("Quiet run"))
         self._quiet.setToolTip(tr("Compute and show no private figure while the network trains"))
@@ -128,7 +127,6 @@ class BeforeCard(Card):
     ) -> None:
         """Show what was worked out; ``asked`` where that goes on, ``beyond`` where the cap does not pay for it."""
         self.raise_cap.setVisible(beyond)
-        look(self.raise_cap, "primary" if beyond else "link")
         self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
         say(self._missing, tr(NEEDS_TORCH, how=tr_sentence(how_to_install(TORCH))) if torch_missing else "")
@@ -372,10 +370,10 @@ class PausedCard(Card):
         self._text = label("", wrap=True, name="train_paused")
         self._text.setToolTip(tr("Its ε stays reserved until it goes on or is given up"))
         tip = tr("Go on from the checkpoint; this charges nothing more")
-        self._resume = button(tr("Resume"), "train_resume", tip=tip, press=resume)
+        self.resume = button(tr("Resume"), "train_resume", tip=tip, press=resume)
         tip = tr("End this run for good and remove its checkpoint")
         leave = button(tr("Give up…"), "train_give_up", "link", tip=tip, press=give_up)
-        self.body.addLayout(row(label("↺", "accent"), (self._text, 1), self._resume, leave))
+        self.body.addLayout(row(label("↺", "accent"), (self._text, 1), self.resume, leave))
         self.hide()
 
     def show_run(self, run: PausedTraining | None, *, running: bool) -> None:
@@ -383,12 +381,6 @@ class PausedCard(Card):
         self.setVisible(run is not None and not running)
         if run is not None:
             self._text.setText(paused_words(run))
-
-    def lead(self, other: QPushButton | None, *, leads: bool) -> QPushButton | None:
-        """Return the button to highlight: Resume where a run is offered and ``leads``, as nothing else can be done."""
-        leads = leads and not self.isHidden()
-        look(self._resume, "primary" if leads else "")
-        return self._resume if leads else other
 
 
 def give_up_question(run: PausedTraining) -> str:

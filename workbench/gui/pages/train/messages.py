@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.gui.gauges.budget import DELTA_WORDS
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
+from workbench.gui.widgets.formatting import at_most, entered, exactly, plain, still_left
 from workbench.learners.tasks import task
 
 if TYPE_CHECKING:
@@ -122,10 +122,10 @@ def finished(result: Any) -> str:
     delta = f", δ = {entered(model.delta_charged)}" if model.delta_charged else ""
     stated = [
         tr(
-            "Released to {output}. Charged ε = {cost}; ε = {left} remains under the cap.",
+            "Released to {output}. Charged ε = {cost}; {left} under the cap.",
             output=model.output,
             cost=f"{at_most(model.epsilon_charged)}{exactly(model.epsilon_charged)}{delta}",
-            left=at_least(model.epsilon_remaining),
+            left=still_left(model.epsilon_remaining),
         )
     ]
     if network is not None:

@@ -23,7 +23,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, into_sight, label, row, scrolled, stack
+from workbench.gui.widgets.basic import button, into_sight, label, look, row, scrolled, stack
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -413,11 +413,20 @@ class TrainPage(RunPage):
         self._pause.setEnabled(job is not None and not job.stopping)
         self._pause.setText(tr("Pausing…") if job is not None and job.paused else tr("Pause"))
         self.show_buttons(missing, ready=ready, done=done)
-        self.primary = self.paused.lead(self.before.raise_cap if beyond else self.primary, leads=not ready and not done)
+        if offered is not None and not (self.running or ready or done):  # nothing else can be done
+            self.highlight(self.paused.resume)
+        elif beyond:
+            self.highlight(self.before.raise_cap)
+        elif found is not None and not (self.running or done) and self._exceeds_offer(found.epsilon):
+            look(self._run_button, "")  # a person may train so, but is not led to it
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
         stated = "" if self.session.open_data is None else missing  # the list of models says it
         self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
+
+    def _exceeds_offer(self, epsilon: Decimal) -> bool:
+        asked = self.session.questions
+        return self.session.opened is not None and asked.offered(epsilon) != epsilon
 
     def _note_text(self, found: Preflight | None, *, done: bool) -> str:
         if self.running:

@@ -74,6 +74,7 @@ class WaysPage(PageFrame):
         self._solved: tuple[DraftPlan, str, Solution | None] | None = None
         self._wished: frozenset[str] = frozenset()
         self._looked: tuple[DraftPlan, str] | None = None
+        self._unfolded = False
         self._make_head()
         self._make_table()
         self._make_foot()
@@ -107,9 +108,12 @@ class WaysPage(PageFrame):
         self._count = label("", name="ways_count")
         marks = row(*self._at.values(), None, self._count, spacing=4)
         self._reason = label("", wrap=True, name="ways_reason")
+        self._further = label("", "muted", wrap=True, name="ways_further", hidden=True)
+        self._unfold = button(tr("More"), "ways_unfold", "link", tip=tr("What else the marks say"), press=self._turn)
         self._second = button("", "ways_second", "link", press=self._choose_second)
         asked = row(label("ε", "muted"), (self.entry, 1))
-        self._top = Card(asked, marks, row((self._reason, 1), self._second), pad=12, spacing=6)
+        reason = row((self._reason, 1), self._unfold, self._second)
+        self._top = Card(asked, marks, reason, self._further, pad=12, spacing=6)
 
     def _make_table(self) -> None:
         self._model = DecideModel(self.session, self._marks)
@@ -155,12 +159,14 @@ class WaysPage(PageFrame):
         tip, go = tr("See exactly what is released, and where to"), lambda: self.session.go("release")
         self._settings = button(tr("Settings →"), "ways_settings", tip=tip, press=go)
         tip = tr("Asks once, then charges and publishes")
-        self._release = button(tr("Release…"), "ways_release", "primary", tip=tip, press=self._press)
+        self._release = button(tr("Release…"), "ways_release", tip=tip, press=self._press)
         tip, go = tr("Everything that was released"), lambda: self.session.go("released")
-        self._released = button(tr("Released →"), "ways_released", "primary", tip=tip, press=go)
+        self._released = button(tr("Released →"), "ways_released", tip=tip, press=go)
         self._released.hide()
-        self.foot.add(self._settings, self._better, self._release, self._released)
-        self.primary = self._release
+        tip, go = tr("Change who gets it, or which columns they need"), lambda: self.session.go("questions")
+        self._to_questions = button(tr("Questions →"), "ways_to_questions", tip=tip, press=go)
+        self.foot.add(self._settings, self._better, self._release, self._to_questions, self._released)
+        self.highlight(self._release)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -200,7 +206,7 @@ class WaysPage(PageFrame):
         self.resized()
         self._nothing.setVisible(bool(missing))
         self._nothing.say(missing)
-        for part in (self._settings, self._release, self._better):
+        for part in (self._settings, self._release, self._better, self._to_questions):
             part.setVisible(not missing)
         self.show_cancel()
         if missing:
@@ -266,15 +272,22 @@ class WaysPage(PageFrame):
         found = self._marks.ways
         refused = self._marks.problem
         stated = tr(WORKING) if refused is None else sentence(refused)
-        reason = "" if found is None else " ".join(map(tr_sentence, filter(None, (found.reason, self._both()))))
-        said = stated if found is None else f"{reason}{self._enough()}{self._answered_by_more()}"
-        self._reason.setText(said)
+        self._reason.setText(stated if found is None else tr_sentence(found.reason))
+        further = "" if found is None else f"{tr_sentence(self._both())}{self._enough()}{self._answered_by_more()}"
+        self._further.setText(further.strip())
+        self._unfold.setVisible(bool(further))
+        self._further.setVisible(bool(further) and self._unfolded)
         look(self._reason, "" if found is not None else "problem" if refused is not None else "muted")
         second = self._second_release()
         self._second.setVisible(second is not None)
         if second is not None:
             tip = tr("Choose the way of that release; each is charged by itself")
             reword(self._second, tr("Second: {way}", way=inside(second[0])), tip)
+
+    def _turn(self) -> None:
+        self._unfolded = not self._unfolded
+        reword(self._unfold, tr("Less") if self._unfolded else tr("More"))
+        self._further.setVisible(self._unfolded)
 
     def _show_release(self) -> None:
         """Highlight the next step: never a release that is mostly noise, answers nothing, or exceeds the ε offered."""
@@ -293,17 +306,11 @@ class WaysPage(PageFrame):
         self._better.setVisible(better is not None and better.useful > 0)
         if better is not None:
             reword(self._better, tr("{title} instead", title=tr_sentence(better.title)))
-        lead = (
-            self._better
-            if better is not None and better.useful > 0
-            else None
-            if poor or session.exceeds_offer
-            else self._release
-        )
+        lead = self._to_questions if poor or session.exceeds_offer else self._release
+        lead = self._better if better is not None and better.useful > 0 else lead
         lead = self._released if done else lead  # the highlighted button never pays twice
-        self.primary = lead
-        for part in (self._release, self._better, self._released):
-            look(part, "primary" if part is lead else "")
+        self._to_questions.setVisible(lead is self._to_questions)
+        self.highlight(lead)
         self.set_note(self._foot_words(own, poor=poor) or (tr(CHARGED_AGAIN) if done else ""))
 
     def _foot_words(self, own: Way | None, *, poor: bool) -> str:
@@ -512,7 +519,10 @@ def solved_words(found: Solution) -> str:
     """Return the least ε of all wishes with its split, or what is not possible, as a person reads it."""
     way = inside(found.way)
     if found.epsilon is None:
-        reasons = "; ".join(tr_sentence(one.reason) for one in found.impossible)
+        alike: dict[str, list[str]] = {}
+        for one in found.impossible:
+            alike.setdefault(one.reason, []).append(one.want)
+        reasons = "; ".join(f"{', '.join(wants)}: {tr_sentence(reason)}" for reason, wants in alike.items())
         return tr("Not possible by {way}: {reasons}.", way=way, reasons=reasons)
     epsilon = entered(found.epsilon)
     if len(found.split) < 2:
