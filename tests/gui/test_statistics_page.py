@@ -297,10 +297,16 @@ def test_sparse_figures_are_marked(ready, idle, release):
     assert "too few to say" in {table.index(row, last).data() for row in range(table.rowCount())}
 
 
-def test_json_is_released_too(ready, qtbot, tmp_path, release):
+def test_json_is_released_too_and_its_figures_are_there_after_another_way_was_looked_at(
+    ready, finish, qtbot, tmp_path, release
+):
     retype(ready, qtbot, "release_target", tmp_path / "figures.json")
     release()
     assert verify_any(tmp_path / "figures.json") == []
+    assert seen(ready, "statistics_figures")
+    finish(ready, "tab_synthetic")
+    assert not seen(ready, "statistics_figures")
+    finish(ready, "tab_statistics")
     assert seen(ready, "statistics_figures")
 
 

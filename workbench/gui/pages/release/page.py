@@ -37,7 +37,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack, take_out
+from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack
 from workbench.gui.widgets.declared import ColumnsCard
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.way_bar import MODEL, WayBar
@@ -474,6 +474,7 @@ class Sections(QWidget):
         self._below = look(QWidget(), "clear")
         self._holder = stack(spacing=12)
         self._below.setLayout(self._holder)
+        self._lower: dict[WayPane, QWidget] = {}  # what a way shows below; each part of it is shown and hidden by the way
         self._pane: WayPane | None = None
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -487,14 +488,15 @@ class Sections(QWidget):
 
     def show_pane(self, pane: WayPane | None) -> None:
         if self._pane is not None:
-            for part in (self._pane, *self._pane.below):
-                part.hide()
-                part.setParent(self if part is self._pane else self._below)
             self._grid.removeWidget(self._pane)
+            for part in (self._pane, self._lower[self._pane]):
+                part.hide()
         self._pane = pane
         if pane is not None:
-            take_out(self._holder)
-            self._holder.add(*pane.below)
+            if pane not in self._lower:
+                self._lower[pane] = look(panel(stack(*pane.below, spacing=12)), "clear")
+                self._holder.add(self._lower[pane])
+            self._lower[pane].show()
             self._below.show()
         self._arrange()
         if pane is not None:
