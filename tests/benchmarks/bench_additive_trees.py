@@ -1,36 +1,28 @@
-"""Additive trees beside the other learners and beside DP-EBM: R² or accuracy on held-out rows.
+"""Learners beside each other on ten public tables: R² or accuracy on held-out rows.
 
-``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--peer PYTHON] [--tables …] [--models …]`` prints a
-table of Markdown; what was measured is kept in ``results/additive_trees.md``, and of linear regression in
-``results/linear_regression.md``. With ``--page`` it prints the tables of learners of ``results/ten_tables.md``. Scores
-are kept in ``--kept FILE`` as they are made, and those that are there already are not made again. FOLDER is that of
-``public_tables.py``, PYTHON an environment of its own with ``interpret`` (``peer_ebm.py`` runs there). All noise is
-seeded; nothing is released.
+``python tests/benchmarks/bench_additive_trees.py --data FOLDER [--tables …] [--models …]`` prints Markdown; what was
+measured is kept in ``results/additive_trees.md``, and of linear regression in ``results/linear_regression.md``. With
+``--page`` it prints the tables of learners of ``results/ten_tables.md``. Scores are kept in ``--kept FILE`` as they are
+made, and those that are there already are not made again. FOLDER is that of ``public_tables.py``. All noise is seeded;
+nothing is released.
 """
 
 import argparse
 import itertools
 import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from public_tables import TABLES, PublicTable
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from workbench.learners import learner
 from workbench.work.noise import Exact, Study
 
 NUMBERS = ("additive-regression", "boosted-trees", "forest-regression", "linear-regression")
 CLASSES = ("additive-trees", "random-forest", "logistic-regression", "naive-bayes")
-PEER = Path(__file__).parent / "peer_ebm.py"
-DELTA = 1e-6  # of peer_ebm.py too
+DELTA = 1e-6
 EPSILONS = (0.3, 1.0, 3.0, 10.0)
 PLAIN = ("linear", "forest")
 FEW = {"wine": 5, "nursery": 3, "diamonds": 3}  # splits of large tables at most
@@ -61,55 +53,23 @@ class Kept:
 
 
 def plain(table: PublicTable, model: str, splits: int) -> list[float]:
-    """The score of each split of an ordinary linear (or logistic) model or forest, as ``bench_synthetic_models.py``."""
-    numbers, found = [a.numeric for a in table.attributes], []
-    X = np.column_stack(
-        [
-            own[:, None] if numeric else np.eye(len(attribute.values()))[own.astype(int), 1:]
-            for own, numeric, attribute in zip(table.X.T, numbers, table.attributes, strict=True)
-        ]
-    )
-    for repeat in range(splits):
-        train, test = table.split(repeat)
-        few = 10_000 if len(train) > 10_000 else None
-        keys: dict[str, Any] = {"random_state": 0, "max_samples": few, "n_jobs": 1}
-        if model == "forest" and table.target.numeric:
-            made = RandomForestRegressor(50, max_features=0.5, min_samples_leaf=5, **keys)
-        elif model == "forest":
-            made = RandomForestClassifier(100, **keys)
-        else:
-            of_names = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-            made = LinearRegression() if table.target.numeric else of_names
-        found.append(table.score(made.fit(X[train], table.y[train]).predict(X[test]), test))
-    return found
+    """The score of each split of an ordinary linear (or logistic) model or forest."""
+    parts = (table.split(repeat) for repeat in range(splits))
+    return [table.ordinary(model, table.X[train], table.y[train], test) for train, test in parts]
 
 
 def ours(table: PublicTable, model: str, epsilon: float | None, splits: int, **more: float) -> list[float]:
     """The score of each split; ``epsilon`` None is without privacy."""
-    chosen, found = learner(model), []
-    given = {"epsilon": epsilon, **more}
-    for repeat in range(splits):
-        train, test = table.split(repeat)
-        noise = Exact() if epsilon is None else Study(np.random.default_rng([20261124, repeat]))
-        parameters = chosen.parameters.from_plain(given)
-        fitted = chosen.private(table.attributes, table.target, parameters, noise).fit(table.X[train], table.y[train])
-        found.append(table.score(fitted.predict(table.X[test]), test))
-    return found
+    return [fitted(table, model, epsilon, repeat, **more) for repeat in range(splits)]
 
 
-def peers(table: PublicTable, python: str, splits: int, epsilons: list[float]) -> list[list[float]]:
-    """The scores of DP-EBM for each ε, with that δ."""
-    task: dict[str, Any] = {
-        "X": table.X.tolist(),
-        "y": table.y.tolist(),
-        "bounds": [list(a.bounds()) if a.numeric else None for a in table.attributes],
-        "target": list(table.target.bounds()) if table.target.numeric else None,
-        "epsilons": epsilons,
-        "splits": [[part.tolist() for part in table.split(repeat)] for repeat in range(splits)],
-    }
-    done = subprocess.run([python, str(PEER)], input=json.dumps(task), capture_output=True, text=True, check=True)
-    said = json.loads(done.stdout)
-    return [[table.score(np.array(p), table.split(r)[1]) for r, p in enumerate(at)] for at in said]
+def fitted(table: PublicTable, model: str, epsilon: float | None, repeat: int, **more: float) -> float:
+    """The score of one split."""
+    chosen, (train, test) = learner(model), table.split(repeat)
+    noise = Exact() if epsilon is None else Study(np.random.default_rng([20261124, repeat]))
+    parameters = chosen.parameters.from_plain({"epsilon": epsilon, **more})
+    private = chosen.private(table.attributes, table.target, parameters, noise).fit(table.X[train], table.y[train])
+    return table.score(private.predict(table.X[test]), test)
 
 
 def asked(table: PublicTable, options: argparse.Namespace) -> Iterator[tuple[str, float | None]]:
@@ -128,9 +88,6 @@ def lines(table: PublicTable, options: argparse.Namespace) -> Iterator[str]:
         cells = [told(kept.scores(table, model, epsilon, delta)) for epsilon in options.epsilons]
         none = told(ours(table, model, None, min(3, options.splits))) if delta is None else ""
         yield f"| {model}{'' if delta is None else f', δ = {delta:g}'} | {' | '.join(cells)} | {none} |"
-    if options.peer:
-        found = peers(table, options.peer, options.splits, options.epsilons)
-        yield f"| DP-EBM (interpret), δ = {DELTA:g} | {' | '.join(map(told, found))} | |"
 
 
 def page(tables: Sequence[PublicTable], options: argparse.Namespace) -> Iterator[str]:
@@ -180,7 +137,6 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--peer")
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
     parser.add_argument("--models", nargs="+", choices=(*NUMBERS, *CLASSES))
     parser.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))

@@ -8,11 +8,16 @@ files are called is all that is read here: they come with the packages ``common_
 """
 
 import csv
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from workbench.data.schema import Attribute
 
@@ -22,6 +27,9 @@ WHOLE = {"Pregnancies", "Glucose", "BloodPressure", "SkinThickness", "Insulin", 
 WHOLE |= {"age", "children", "quality", "Wife_age", "Wife_education", "Husband_education"}
 WHOLE |= {"Standard-of-living", "Children"}
 """Columns of whole numbers, where that is asked."""
+
+FOREST_ROWS = 10_000
+"""Rows that each tree of an ordinary forest sees at most."""
 
 TABLES: dict[str, tuple[str, str, Facts]] = {
     "diabetes": (
@@ -212,3 +220,29 @@ class PublicTable:
         if not self.target.numeric:
             return float((said == y).mean())
         return float(1 - ((y - said) ** 2).mean() / y.var())
+
+    def matrix(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Numbers as numbers, names one column for each value but the first."""
+        parts = [
+            own[:, None] if attribute.numeric else np.eye(len(attribute.values()))[own.astype(np.int64), 1:]
+            for own, attribute in zip(X.T, self.attributes, strict=True)
+        ]
+        return np.column_stack(parts)
+
+    def ordinary(self, model: str, X: NDArray[np.float64], y: NDArray[Any], held: NDArray[np.int64]) -> float:
+        """The score on held-out rows of an ordinary ``linear`` (or logistic) model or ``forest`` of some rows."""
+        few = FOREST_ROWS if len(y) > FOREST_ROWS else None
+        keys: dict[str, Any] = {"random_state": 0, "max_samples": few, "n_jobs": 1}
+        if len(set(y.tolist())) == 1:
+            return self.score(np.full(len(held), y[0]), held)
+        if model == "forest" and self.target.numeric:
+            made: Any = RandomForestRegressor(50, max_features=0.5, min_samples_leaf=5, **keys)
+        elif model == "forest":
+            made = RandomForestClassifier(100, **keys)
+        elif self.target.numeric:
+            made = LinearRegression()
+        else:
+            made = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.score(made.fit(self.matrix(X), y).predict(self.matrix(self.X[held])), held)

@@ -193,8 +193,8 @@ def public_cuts(rows: int, strength: float, beside: int) -> int:
     """Return the default number of cuts of a column of numbers: 16, fewer where so many cells would be mostly noise.
 
     It is √(n·ε/((d − 1)·k)) times a constant, for tables with a target of k cells, from public numbers alone; measured
-    on diabetes, iris and people (``tests/benchmarks/bench_synthesis.py``). ``strength`` is that of the noise of each
-    of the d − 1 tables, as the ε of Laplace noise; ``beside`` is k, 2 where there is no target.
+    on diabetes, iris and people. ``strength`` is that of the noise of each of the d − 1 tables, as the ε of Laplace
+    noise; ``beside`` is k, 2 where there is no target.
     """
     room = rows * strength / max(beside, 1)
     return int(min(max(LEAST_CUTS, _CUTS_BY_ROOM * math.sqrt(room)), DEFAULT_CUTS))
