@@ -119,10 +119,13 @@ def page(tables: Sequence[PublicTable], options: argparse.Namespace) -> Iterator
     yield from ("", *falls)
 
 
-def falling(what: str, found: dict[float, list[float]]) -> Iterator[str]:
-    """Yield what is lower at a larger ε by more than three standard errors of the difference, split by split."""
+def falling(what: str, found: dict[float, list[float]], sign: int = 1) -> Iterator[str]:
+    """Yield what is worse at a larger ε by more than three standard errors of the difference, split by split.
+
+    Worse is lower, or with ``sign`` −1 higher.
+    """
     for (less, first), (more, second) in itertools.combinations(found.items(), 2):
-        lower = np.array(first) - np.array(second)
+        lower = sign * (np.array(first) - np.array(second))
         error = float(np.std(lower, ddof=1) / np.sqrt(len(lower)))
         if lower.mean() > 3 * error:
             yield f"* {what}: {np.mean(second):.3f} at ε = {more:g} after {np.mean(first):.3f} at {less:g}"

@@ -268,11 +268,11 @@ def page(options: argparse.Namespace, kept: Kept) -> Iterator[str]:
         if free:
             cells, wrong = [cells[0], *[""] * (len(at) - 1)], [wrong[0], *[""] * (len(at) - 1)]
         yield f"| {name} | {shown} | {' | '.join(cells)} | {short(most)} | {' | '.join(wrong)} |"
-        if not free:
-            for model in models:
-                by = dict(zip(options.epsilons, found[model], strict=True))
-                if len({len(scores) for scores in by.values()}) == 1:
-                    falls += falling(f"{name}, {shown}, {model}", by)
+        if not free and len({len(scores) for scores in found[models[0]]}) == 1:
+            for figure in models if learns else (*models, *ERRORS):
+                by = {epsilon: kept.of(name, way, epsilon, figure) for epsilon in options.epsilons}
+                sign, what = (-1, f"error of {figure}") if figure in ERRORS else (1, figure)
+                falls += falling(f"{name}, {shown}, {what}", by, sign)
     yield from ("", *falls)
 
 
