@@ -474,7 +474,7 @@ class Sections(QWidget):
         self._below = look(QWidget(), "clear")
         self._holder = stack(spacing=12)
         self._below.setLayout(self._holder)
-        self._lower: dict[WayPane, QWidget] = {}  # what a way shows below; each part of it is shown and hidden by the way
+        self._lower: dict[WayPane, QWidget] = {}  # each of its parts is shown and hidden by its way
         self._pane: WayPane | None = None
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
