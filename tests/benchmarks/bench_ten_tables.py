@@ -208,8 +208,8 @@ def way_of(table: str, way: str) -> str:
 class Kept:
     """The pieces in a file of JSON lines."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, splits: int) -> None:
+        self._path, self._splits = path, splits
         lines = path.read_text().splitlines() if path.exists() else []
         self.pieces: dict[Key, Figures] = {tuple(key): figures for key, figures in map(json.loads, lines)}
 
@@ -220,8 +220,11 @@ class Kept:
             opened.write(json.dumps([key, figures]) + "\n")
 
     def of(self, table: str, way: str, epsilon: float | None, figure: str) -> list[float]:
-        """The figure of each split there is."""
-        found = (self.pieces.get((table, way_of(table, way), epsilon, k)) for k in range(FEW.get(table, 10)))
+        """The figure of each of the first splits that are there."""
+        found = (
+            self.pieces.get((table, way_of(table, way), epsilon, k))
+            for k in range(min(self._splits, FEW.get(table, 10)))
+        )
         return [piece.get(figure, piece.get("score", np.nan)) for piece in found if piece is not None]
 
 
@@ -314,7 +317,8 @@ def panel(kept: Kept, name: str, figure: str) -> CurveFigure:
         low, high = (tuple(m + sign * e for m, e in zip(means, errors, strict=True)) for sign in (-1, 1))
         series.append(Series(name=way, style=STYLES[way], x=EPSILONS, mean=tuple(means), low=low, high=high))
     level = ("real rows", REAL) if figure == "score" else ("chance", AGAIN)
-    measured = "R²" if TABLES[name][2][TABLES[name][1]][0].__class__ is float else "accuracy"
+    _, goal, facts = TABLES[name]
+    measured = "accuracy" if isinstance(facts[goal][0], str) else "R²"
     title = f"{name}: {measured}" if figure == "score" else f"{name}: error of pairs"
     return CurveFigure(
         title=title,
@@ -370,7 +374,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--picture", type=Path, metavar="PNG")
     options = parser.parse_args()
-    kept = Kept(options.kept)
+    kept = Kept(options.kept, options.splits)
     if options.data is not None:
         measure(options, kept)
     if options.page:
