@@ -217,6 +217,7 @@ def test_an_edited_form_gives_the_new_parameters(form, qtbot):
 
 
 def test_what_an_epsilon_means_is_told_in_numbers(people, press, qtbot):
+    people.session.choose_way("rows")
     people.session.set_epsilon(Decimal("0.5"))
     press(people, "explain_plan")
     text = people.findChild(QLabel, "explain_text")

@@ -11,6 +11,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
+from workbench.gui.gauges.budget import high_words
+from workbench.gui.gauges.cap_entry import sure_words
 from workbench.gui.pages import PAGES
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
@@ -40,14 +42,43 @@ def ask_by_menu(qtbot, widget: QWidget, at: QPoint) -> None:
 
 def test_the_sentence_says_what_ten_percent_can_come_to():
     high, low = posterior(1.0, 0.1).high, posterior(1.0, 0.1).low
-    words = in_words(Decimal(1))
+    words = in_words(Asked(Decimal(1), local=True))
     assert f"could become at most {100 * high:.3g} % sure, " in words
     assert f"and never less than {100 * low:.3g} %" in words
-    assert "one person's age" in in_words(Decimal(1), about="age")
-    assert "the released age alone" in in_words(Decimal(1), about="age")
-    assert "δ" in in_words(Decimal(1), Decimal("1e-5"))
-    assert "or down to almost 0 %" in in_words(Decimal(20))
+    assert "one person's age" in in_words(Asked(Decimal(1), about="age", local=True))
+    assert "the released age alone" in in_words(Asked(Decimal(1), about="age", local=True))
+    assert "δ" in in_words(Asked(Decimal(1), Decimal("1e-5")))
+    assert "or down to almost 0 %" in in_words(Asked(Decimal(20)))
     assert [percent(v) for v in (0.155, 0.99994, 0.0, 1.0)] == ["15.5 %", "99.99 %", "0 %", "100 %"]
+
+
+def test_a_belief_is_bounded_by_the_replace_one_figure_but_of_noisy_rows(people, press):
+    """Of a central release, and of a total that may hold one, a fact is two steps of zero-out: 2ε bounds it."""
+    twice = percent(posterior(2.0, 0.1).high)
+    words = in_words(Asked(Decimal(1)))
+    assert f"could become at most {twice} sure" in words
+    assert "This counts as ε = 2" in words
+    assert f"at most {twice} sure" in sure_words(Decimal(1))
+    assert percent(posterior(12.0, 0.1).high) in high_words(Asked(Decimal(6)))
+    assert percent(posterior(6.0, 0.1).high) in high_words(Asked(Decimal(6), local=True))
+    told, panel = people.findChild(QLabel, "explain_text"), people.explain_panel
+    warning = people.findChild(QLabel, "budget_warning")
+    people.session.set_epsilon(Decimal("5.5"))
+    for way, high in (("rows", "96.5 %"), ("synthetic", "99.98 %")):
+        people.session.choose_way(way)
+        assert high in warning.text().replace("\u00a0", " ")
+    people.session.set_epsilon(Decimal(1))
+    for way, epsilon in (("rows", 1.0), ("synthetic", 2.0)):
+        people.session.choose_way(way)
+        press(people, "explain_plan")
+        assert f"could become at most {percent(posterior(epsilon, 0.1).high)} sure" in told.text()
+        fact = panel.findChild(QLabel, "fact_prior_0.5").text().replace("\u00a0", " ")
+        assert fact == f"to at most {percent(posterior(epsilon, 0.5).high)}"
+    people.session.set_account(AccountView(dataset="x", cap=Decimal(3), releases=1))
+    people.session.choose_way("rows")  # which the explanation follows
+    assert f"could become at most {percent(posterior(1.0, 0.1).high)} sure" in told.text()
+    press(people, "explain_cap")
+    assert f"at most {percent(posterior(6.0, 0.1).high)} sure" in told.text()
 
 
 def test_shares_and_the_budget_are_asked_about_on_protect(people, press, qtbot):
@@ -221,6 +252,7 @@ def test_the_explanation_fits_the_column(people, qtbot, epsilon):
 
 def test_what_one_person_has_in_several_rows_is_explained_for_all_of_them(people, press):
     plan = people.session.plan
+    people.session.choose_way("rows")
     people.session.edit("count three rows", plan.with_(rows_per_person=3))
     told = people.explain_panel.findChild(QLabel, "explain_text")
     for page, name in (("protect", "protect_explain"), ("release", "release_explain")):

@@ -332,7 +332,7 @@ def central_guarantee(
     return guarantee_facts(
         f"{statement} {known.note}".strip(),
         (cost.epsilon, cost.delta),
-        (float(cost.epsilon), 0.0) if known.local else cost.replace_one(),
+        cost.replace_one(local=known.local),
         known.randomness,
         **more,
     )

@@ -10,7 +10,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, label, panel, row
-from workbench.gui.widgets.explain import Explainable, of_plan, percent
+from workbench.gui.widgets.explain import Asked, Explainable, ask, noisy_rows, of_plan, percent
 from workbench.gui.widgets.formatting import (
     at_least,
     at_most,
@@ -44,13 +44,14 @@ class BudgetGauge(Card):
         self._facts = Facts()
         self._warning = label("", "warn", wrap=True, name="budget_warning")
         self._explain = button(tr("What does this ε mean?"), "explain_plan", "link", tip=tr(_EXPLAIN_TIP))
-        self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
+        self._explain.clicked.connect(lambda: ask(session, of_plan(session)))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
         head = panel(row(self._figure, self._meaning, None))
         self.body.add(label(tr("BUDGET"), "caption"), head, self._bar, self._facts, self._warning, self._explain)
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
         session.paused_changed.connect(self.refresh)
+        session.way_changed.connect(self.refresh)  # of a high ε it says what that allows of it
         self.refresh()
 
     def retranslate(self) -> None:
@@ -78,7 +79,7 @@ class BudgetGauge(Card):
             facts += self._show_account(account, account.cap, cost)
         self._facts.show_lines([*facts, *_delta_of(account)])
         if cost is not None and cost > HIGH:  # one sentence, as the explanation is below it
-            self._warn(high_words(cost))
+            self._warn(high_words(Asked(cost, local=noisy_rows(session))))
         elif cost is not None and (words := offered_words(session.questions, session.plan.epsilon)):
             self._warn(words)
 
@@ -208,12 +209,12 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
 DELTA_WORDS = tr_later("δ is the chance that the guarantee fails; the ledger is charged with it, too.")
 
 
-def high_words(epsilon: Decimal) -> str:
+def high_words(asked: Asked) -> str:
     """Return what a high ε allows, in words."""
     return tr(
         "ε = {epsilon} is high: a suspicion of 10 % can grow to {belief}.",
-        epsilon=at_most(epsilon),
-        belief=percent(posterior(float(epsilon), 0.1).high),
+        epsilon=at_most(asked.epsilon),
+        belief=percent(posterior(asked.of_fact, 0.1).high),
     )
 
 
@@ -228,9 +229,9 @@ def second_words(questions: Questions, way: str) -> str:
     return inside(second) if second else ""
 
 
-def warned_of(questions: Questions, planned: Decimal, charged: Decimal) -> str:
+def warned_of(questions: Questions, planned: Decimal, charged: Asked) -> str:
     """Return the warning of a high ε before it is charged: what it allows, and why it is not offered, or nothing."""
-    high = high_words(charged) if charged > HIGH else ""
+    high = high_words(charged) if charged.epsilon > HIGH else ""
     return " ".join(filter(None, (high, offered_words(questions, planned))))
 
 

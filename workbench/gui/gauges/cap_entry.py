@@ -14,6 +14,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence, typed
 from workbench.gui.widgets.basic import hold, label, mark_wrong, named, say
 from workbench.gui.widgets.dialogs import Entry, choose
+from workbench.gui.widgets.explain import Asked
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, percent, still_left
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.params.field import RealField
@@ -113,7 +114,7 @@ def sure_words(cap: Decimal) -> str:
     """Return what somebody can come to believe once all of a cap is spent."""
     return tr(
         "When all of it is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure.",
-        sure=percent(posterior(float(cap), 0.1).high),
+        sure=percent(posterior(Asked(cap).of_fact, 0.1).high),
     )
 
 

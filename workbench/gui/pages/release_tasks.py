@@ -21,6 +21,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.session.settings import Cluster
 from workbench.gui.style.language import as_sentence, tr, tr_number, tr_sentence
+from workbench.gui.widgets.explain import Asked as Explained
 from workbench.gui.widgets.formatting import at_least, at_most, count, day_of, exactly
 from workbench.gui.widgets.output_name import written_words
 from workbench.jobs import CancelToken, Emit, Job
@@ -427,7 +428,8 @@ def waiting_question(outlook: BeforeRelease) -> str:
 
 
 def _warnings(outlook: BeforeRelease) -> str:
-    high = warned_of(outlook.plan.questions, outlook.plan.epsilon, outlook.cost.epsilon)
+    charged = Explained(outlook.cost.epsilon, outlook.cost.delta, local=outlook.asked.work is None)
+    high = warned_of(outlook.plan.questions, outlook.plan.epsilon, charged)
     lacks = lacking(outlook.lacks)
     outside = _listed(tr("Not covered by ε:"), [f"• {tr_sentence(one)}" for one in outlook.outside])
     coded = warning(codes_in_words(outlook.opened, outlook.plan))

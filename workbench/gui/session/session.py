@@ -269,8 +269,8 @@ class Session(QObject):
         database_asked: the person wants to open a table of a database.
         opening_failed: (source, options, error) the table could not be read; the error has been shown,
             unless it is that one of several tables is to be chosen.
-        explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
-            spent on, or is empty for whole rows.
+        explain_asked: (Decimal ε, Decimal δ, about, local) show what it means; ``about`` names the one attribute that
+            it is spent on, or is empty for whole rows; ``local`` says that it is of noisy rows alone.
         help_asked: (topic) show that topic of the help.
     """
 
@@ -291,7 +291,7 @@ class Session(QObject):
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     database_asked = Signal()
-    explain_asked = Signal(object, object, str)
+    explain_asked = Signal(object, object, str, bool)
     help_asked = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -571,7 +571,7 @@ class Session(QObject):
     def go(self, page: str) -> None:
         self.page_asked.emit(page)
 
-    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
-        """Show what ``epsilon`` means, of whole rows or of the attribute ``about``."""
+    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "", *, local: bool = False) -> None:
+        """Show what ``epsilon`` means, of whole rows or of the attribute ``about``; ``local``: of noisy rows alone."""
         self.explained = epsilon, delta
-        self.explain_asked.emit(epsilon, delta, about)
+        self.explain_asked.emit(epsilon, delta, about, local)

@@ -24,7 +24,7 @@ from workbench.gui.style.theme import MODES
 from workbench.gui.widgets.basic import look, named, stack
 from workbench.gui.widgets.choice_box import SearchField
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
-from workbench.gui.widgets.explain import asked_at, of_plan
+from workbench.gui.widgets.explain import ask, asked_at, of_plan
 
 SIZE = (460, 360)
 TOP = 64
@@ -371,7 +371,7 @@ class Menus:
         """Explain the ε that has the focus, else say what the page is for."""
         asked = asked_at(QApplication.focusWidget())
         if asked is not None:
-            self._window.session.explain(asked.epsilon, asked.delta, asked.about)
+            ask(self._window.session, asked)
         else:
             self._show_page_help()
 
@@ -386,4 +386,4 @@ class Menus:
         """Explain the ε that has the focus, else that of the plan."""
         session = self._window.session
         found = asked_at(QApplication.focusWidget()) or of_plan(session)
-        session.explain(found.epsilon, found.delta, found.about)
+        ask(session, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from decimal import Decimal
 
 from PySide6.QtCore import QEvent, QMarginsF, QObject, QSize, Qt
@@ -16,31 +16,48 @@ from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.basic import Card, Elided, Facts, area_around, button, grow_inside, label, panel, row, stack
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.formatting import at_most, entered
+from workbench.gui.widgets.way_bar import ROWS
+from workbench.privacy.accounting.event import replace_one
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
-PRIORS = (0.01, 0.1, 0.5)
+PRIORS = (0.01, 0.5)
+"""Beliefs beside that of 10 %, which the sentence is about."""
 POINTS = 60
 NOTHING = 1e-5
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The ε (and δ) to explain; ``about`` names the attribute it is spent on, empty for whole rows."""
+    """The ε (and δ) to explain.
+
+    ``about`` names the attribute it is spent on, empty for whole rows; ``local`` says that it is of noisy rows alone.
+    """
 
     epsilon: Decimal
     delta: Decimal = Decimal(0)
     about: str = ""
+    local: bool = False
+
+    @property
+    def of_fact(self) -> float:
+        """The ε that bounds a belief in a fact about a person: the replace-one figure."""
+        return replace_one(float(self.epsilon), float(self.delta), local=self.local)[0]
 
 
 def of_one_row(session: Session, epsilon: Decimal, about: str = "") -> Asked:
     """Return the question about an ε that is spent on each row: a person's cost is that of all their rows."""
-    return Asked(epsilon * session.plan.rows_per_person, about=about)
+    return Asked(epsilon * session.plan.rows_per_person, about=about, local=bool(about) or noisy_rows(session))
+
+
+def noisy_rows(session: Session) -> bool:
+    """Return whether noisy rows are what the plan is to release."""
+    return session.way == ROWS
 
 
 def of_plan(session: Session) -> Asked:
     """Return the question about the charge of a release by the current plan, ready or not."""
     cost = session.plan.cost()
-    return Asked(cost) if cost is not None else of_one_row(session, session.plan.epsilon)
+    return Asked(cost, local=noisy_rows(session)) if cost is not None else of_one_row(session, session.plan.epsilon)
 
 
 class BeliefCurve(Chart):
@@ -79,7 +96,7 @@ class Meaning(QWidget):
         self.setLayout(stack(self.text, self._facts, self._curve, spacing=4))
 
     def explain(self, asked: Asked) -> None:
-        said, rows = in_words(asked.epsilon, asked.delta, asked.about), self._session.plan.rows_per_person
+        said, rows = in_words(asked), self._session.plan.rows_per_person
         if self._session.plan.unit:
             counted = tr_n(
                 "This is for each person: {n} row of them is read.",
@@ -94,10 +111,10 @@ class Meaning(QWidget):
             said = f"{said} {counted}"
         self.text.setText(said)
         for prior in PRIORS:
-            high = percent(posterior(float(asked.epsilon), prior).high)
+            high = percent(posterior(asked.of_fact, prior).high)
             before, after = tr("from {prior}", prior=percent(prior)), tr("to at most {high}", high=high)
             self._facts.show_line(f"prior_{prior}", before, after)
-        self._curve.show_epsilon(float(asked.epsilon))
+        self._curve.show_epsilon(asked.of_fact)
 
 
 class SidePanel(Card):
@@ -139,56 +156,59 @@ class ExplainPanel(SidePanel):
             key: button("", f"explain_{key}", "link", tip=tr("What this amount means"))
             for key in ("whole", "spent", "cap")
         }
-        self._amounts: dict[str, Decimal] = {}
+        self._amounts: dict[str, Asked] = {}
         for key, other in self._others.items():
-            other.clicked.connect(lambda _checked, key=key: session.explain(self._amounts[key]))
+            other.clicked.connect(lambda _checked, key=key: ask(session, self._amounts[key]))
         tip = tr("Examples, δ, several releases, and what others publish: Tools, What ε means")
         more = button(tr("More →"), "explain_more", "link", tip=tip, press=lambda: session.go("explain"))
         self._also = panel(row(label(tr("also"), "muted"), *self._others.values(), None, spacing=4))
         self.body.add(panel(row((self._title, 1), more, close)), self._meaning, self._also)
         session.explain_asked.connect(self.explain)
         session.plan_changed.connect(self._follow_plan)
+        session.way_changed.connect(self._follow_plan)
         session.table_changed.connect(self.hide)
         self._asked = Asked(Decimal(0))
-        self._of_plan: Decimal | None = None  # the plan's ε, where that is what is explained
+        self._of_plan = False
         self.hide()
 
-    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
-        self._asked = Asked(epsilon, delta, about)
+    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "", local: bool = False) -> None:
+        self._asked = Asked(epsilon, delta, about, local)
         self._title.set_whole(_heading(at_most(epsilon), about), _heading(entered(epsilon), about))
         self._meaning.explain(self._asked)
-        same = not about and self._session.opened is not None and epsilon == of_plan(self._session).epsilon
-        self._of_plan = epsilon if same else None
+        self._of_plan = self._session.opened is not None and self._asked == of_plan(self._session)
         self._offer_others(epsilon, whole=not about)
         self.setAccessibleDescription(self._meaning.text.text())
         self.come()
 
     def retranslate(self) -> None:
         if not self.isHidden():
-            self.explain(self._asked.epsilon, self._asked.delta, self._asked.about)
+            self.explain(*astuple(self._asked))
 
     def _follow_plan(self) -> None:
         """Explain the plan's ε as it is now, where it is what was asked about."""
-        if self._of_plan is not None and not self.isHidden():
+        if self._of_plan and not self.isHidden():
             asked = of_plan(self._session)
-            if asked.epsilon != self._of_plan:
-                self.explain(asked.epsilon, asked.delta)
+            if asked != self._asked:
+                self.explain(*astuple(asked))
 
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
         session, account = self._session, self._session.account
-        plan = of_plan(session).epsilon if session.opened is not None else None
+        plan = of_plan(session) if session.opened is not None else None
         self._amounts = {}
         stated = (
             ("whole", plan, tr("this plan")),
-            ("spent", account.spent or None, tr("spent")),
-            ("cap", account.cap, tr("cap")),
+            ("spent", Asked(account.spent) if account.spent else None, tr("spent")),
+            ("cap", None if account.cap is None else Asked(account.cap), tr("cap")),
         )
-        for key, amount, words in stated:
-            shown = amount is not None and not (whole and amount == epsilon) and amount not in self._amounts.values()
+        for key, other, words in stated:
+            amount = None if other is None else other.epsilon
+            offered = [one.epsilon for one in self._amounts.values()]
+            shown = amount is not None and not (whole and amount == epsilon) and amount not in offered
             self._others[key].setVisible(shown)
             if shown:
+                assert other is not None
                 assert amount is not None
-                self._amounts[key] = amount
+                self._amounts[key] = other
                 self._others[key].setText(words)
                 asking = tr("What does ε = {amount}, {words}, mean?", amount=at_most(amount), words=words)
                 self._others[key].setToolTip(asking)
@@ -215,13 +235,20 @@ SURE = {
 }
 """By whether an attribute is named, and whether a belief keeps more than :data:`NOTHING`."""
 
+REPLACED = tr_later("This counts as ε = {epsilon}: a fact is one row in place of another.")
+"""Said unless all that is released are noisy rows."""
 
-def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> str:
-    """Return what an ε means for someone who is 10 % sure, in one sentence."""
-    belief = posterior(float(epsilon), 0.1)
-    figures = {"high": percent(belief.high), "low": percent(belief.low), "about": about}
-    said = tr(SURE[bool(about), belief.low >= NOTHING], **figures)
-    return f"{said} {as_sentence(tr_sentence(DELTA_NOTE))}" if delta else said
+
+def in_words(asked: Asked) -> str:
+    """Return what an ε means for someone who is 10 % sure."""
+    belief = posterior(asked.of_fact, 0.1)
+    figures = {"high": percent(belief.high), "low": percent(belief.low), "about": asked.about}
+    said = [tr(SURE[bool(asked.about), belief.low >= NOTHING], **figures)]
+    if not asked.local:
+        said.append(tr(REPLACED, epsilon=at_most(Decimal(repr(asked.of_fact)))))
+    if asked.delta:
+        said.append(as_sentence(tr_sentence(DELTA_NOTE)))
+    return " ".join(said)
 
 
 def _heading(epsilon: str, about: str) -> str:
@@ -260,7 +287,7 @@ class Explainable(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         action = QAction(question(asked), menu)
         action.setObjectName("explain_this")
-        action.triggered.connect(lambda: self._session.explain(asked.epsilon, asked.delta, asked.about))
+        action.triggered.connect(lambda: ask(self._session, asked))
         others = menu.actions()
         if others:
             menu.insertAction(others[0], action)
@@ -270,6 +297,11 @@ class Explainable(QObject):
             menu.addActions(widget.actions())  # which would have been in a menu of their own
         menu.popup(event.globalPos())
         return True
+
+
+def ask(session: Session, asked: Asked) -> None:
+    """Show what an ε means."""
+    session.explain(asked.epsilon, asked.delta, asked.about, local=asked.local)
 
 
 def asked_at(widget: QWidget | None) -> Asked | None:
@@ -292,7 +324,7 @@ def explain_button(session: Session, name: str, asked: Callable[[], Asked | None
     def press() -> None:
         found = asked()
         if found is not None:
-            session.explain(found.epsilon, found.delta, found.about)
+            ask(session, found)
 
     made.clicked.connect(press)
     return made

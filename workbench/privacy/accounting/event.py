@@ -18,8 +18,14 @@ from workbench.params import ParameterError
 RELATION = "zero-out"
 
 
-def replace_one(epsilon: float, delta: float) -> tuple[float, float]:
-    """Return what a zero-out (ε, δ) gives for replace-one neighbours: (2ε, (1+e^ε)δ), two zero-out steps."""
+def replace_one(epsilon: float, delta: float, *, local: bool = False) -> tuple[float, float]:
+    """Return what a zero-out (ε, δ) gives for replace-one neighbours: (2ε, (1+e^ε)δ), two zero-out steps.
+
+    ``local`` is for noisy rows, each randomised by itself: their ε holds between any two rows. A fact about a person is
+    one row in place of another, so these are the figures that bound a belief in it.
+    """
+    if local:
+        return epsilon, delta
     return 2 * epsilon, min(1.0, (1 + math.exp(min(epsilon, 700.0))) * delta)
 
 
@@ -183,9 +189,9 @@ class Cost:
     delta: Decimal
     event: CostEvent
 
-    def replace_one(self) -> tuple[float, float]:
-        """Return (2ε, (1+e^ε)δ), what a zero-out guarantee gives for replace-one neighbours."""
-        return replace_one(float(self.epsilon), float(self.delta))
+    def replace_one(self, *, local: bool = False) -> tuple[float, float]:
+        """Return :func:`replace_one` of it."""
+        return replace_one(float(self.epsilon), float(self.delta), local=local)
 
 
 Charge = Callable[[Cost], None]

@@ -244,7 +244,8 @@ def _allowed(report: RiskReport) -> Section:
             f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}: whoever guesses whether a person's rows were used, "
             f"with a fair coin before, is right at most {percent(coin)} of the time afterwards."
         ),
-        belief_table(guarantee.epsilon),
+        Paragraph("A fact about a person is one row in place of another, which the replace-one figure bounds:"),
+        belief_table(guarantee.replaced[0]),
     ]
     if guarantee.why_not:
         blocks.insert(0, Paragraph(guarantee.why_not, "strong"))

@@ -457,7 +457,7 @@ class ExplainPage(PageFrame):
         say(self._problem, stated)
         return found
 
-    def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
+    def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "", local: bool = False) -> None:
         self.epsilon.set_value(min(max(epsilon, LOW), HIGH))
         self.delta.setText(entered(delta))
         self.refresh()

@@ -294,7 +294,8 @@ class ShareDetail(DetailCard):
 
 EPSILON_HELP = tr_later(
     "The privacy loss of one row's whole record: how far anybody's belief about one person can "
-    "move. Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"
+    "move. Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 % by noisy rows, and to at most "
+    "23.2 % by statistics, synthetic rows or a model"
 )
 
 

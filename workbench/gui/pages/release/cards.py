@@ -24,7 +24,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, caption, label, look, mark_wrong, named, row, say
 from workbench.gui.widgets.dialogs import confirm
-from workbench.gui.widgets.explain import Explainable, of_plan
+from workbench.gui.widgets.explain import Explainable, ask, of_plan
 from workbench.gui.widgets.formatting import at_least, at_most, day_of, in_full, left_of_budget
 from workbench.params import ParameterError
 from workbench.sanitize.account_name import checked_name
@@ -221,7 +221,7 @@ class CostCard(Card):
         self._explain = button(
             tr("What does it mean?"), "release_explain", "link", accessible=tr("What does this ε mean?")
         )
-        self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
+        self._explain.clicked.connect(lambda: ask(session, of_plan(session)))
         Explainable(self, session, lambda: of_plan(session))
         head = caption(tr("WHAT IT COSTS"), self._explain)
         self.body.add(head, self._figure, self._means, self._facts, self._short, self.use_rest, self.raise_cap, None)

@@ -254,7 +254,7 @@ class TrainPage(RunPage):
         asked = self.session.questions
         second = "" if self.session.opened is None else second_words(asked, MODEL)
         text += first_words(self.session.account, found.epsilon, found.delta, second)
-        text += f"{warning(warned_of(asked, found.epsilon, found.epsilon))}{lacking(lacks)}"
+        text += f"{warning(warned_of(asked, found.epsilon, Asked(found.epsilon, found.delta)))}{lacking(lacks)}"
         noted = filter(None, (f"{changed}." if changed else "", tr_sentence(self.session.account.seen)))
         text += "".join(f"\n\n⚠ {note}" for note in noted)
         verbs = {"yes": tr("Train and release")}
