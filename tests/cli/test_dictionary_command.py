@@ -140,6 +140,15 @@ def test_a_dictionary_that_calls_percentages_numbers_is_refused_before_there_is_
         assert not (folder / "plan.toml").exists()
 
 
+def test_percentages_that_nobody_declared_are_noted(folder, run):
+    (folder / "share.csv").write_text("share,city\n54 %,Graz\n7 %,Linz\n12 %,Wien\n99 %,Graz\n", "utf-8")
+    words = ("plan", "share.csv", "--epsilon", "1", "-o", "plan.toml", "--json")
+    said = "share: the values are percentages: with their sign they are read as names, without it as numbers"
+    assert said in run(*words).done["notes"]
+    (folder / "d.csv").write_text(f"{HEAD}\nshare,,category,,,54 %|7 %|12 %|99 %\n", "utf-8")
+    assert said not in run(*words, "--dictionary", "d.csv").done["notes"]
+
+
 def test_values_in_two_spellings_are_named_where_a_plan_is_drafted(folder, run):
     (folder / "yes.csv").write_text("again,age\n" + "JA,31\nja,47\nnein,8\n" * 4, "utf-8")
     words = ("plan", "yes.csv", "--epsilon", "1", "-o", "plan.toml", "--json")

@@ -143,7 +143,7 @@ def draft(
 
 
 def _suspected(column: ColumnProfile, table: Mapping[str, Any]) -> list[str]:
-    """Return notes on numbers that may be codes for missing values, and on values that may be spellings of one."""
+    """Return notes on numbers that may be codes, on values that may be spellings of one, and on percentages."""
     if table["action"] != "protect":
         return []
     notes, domain = [], set(table.get("domain", ()))
@@ -152,6 +152,8 @@ def _suspected(column: ColumnProfile, table: Mapping[str, Any]) -> list[str]:
             notes.append(f"{column.name}: {found.why}; then write missing_codes = {json.dumps(found.cells)}")
         if found.what == "spelling" and (table.get("bounds_origin") == "data" or not domain.issuperset(found.cells)):
             notes.append(f"{column.name}: {found.why}; then correct them in the file, as a plan counts each by itself")
+        if found.what == "percent" and "origin" in table:
+            notes.append(f"{column.name}: {found.why}")
     return notes
 
 
