@@ -131,6 +131,22 @@ def test_confirming_says_what_was_confirmed_and_what_is_still_open(folder, run):
     assert run(*sanitize()).code == 0
 
 
+def test_a_plan_with_crossed_bounds_is_not_confirmed(folder, run):
+    plan = drafted(run, folder, lower="121")
+    before = plan.read_bytes()
+    said = run("plan", "--confirm", "plan.toml").error()
+    assert "the lower bound 121 is not below the upper bound 120 (plan.toml, column 'age')" in said
+    assert plan.read_bytes() == before
+
+
+def test_where_invalid_values_are_replaced_what_becomes_of_missing_ones_is_no_guess(folder, run):
+    (folder / "visits.csv").write_text("who,age\n" + "a,31\nb,40\nb,\n" * 9, "utf-8")
+    words = ("plan", "visits.csv", "--epsilon", "1", "--unit", "who", "--rows-per-person", "2", "-o", "plan.toml")
+    told = run(*words, "--json").json
+    assert "kind of age" in told["guesses"]
+    assert not [words for words in told["guesses"] if words.startswith("missing")]
+
+
 FILE = "header of the file"
 
 

@@ -191,7 +191,10 @@ def _confirm(path: Path) -> dict[str, Any]:
     """Confirm every guess of the plan in ``path``: a person says that they are right and public knowledge."""
     text = read_text(path, "plan")
     changed, found = confirm(text, str(path))
-    still_open = unfilled(parse_toml(changed, "plan", str(path)), str(path))
+    raw = parse_toml(changed, "plan", str(path))
+    still_open = unfilled(raw, str(path))
+    if not still_open:
+        Plan.from_plain(raw, where=str(path))  # what no release would take is not confirmed
     if changed != text:
         mark = codecs.BOM_UTF8 if path.read_bytes().startswith(codecs.BOM_UTF8) else b""
         write_output(path, mark + changed.encode())

@@ -365,7 +365,8 @@ class Parameters:
         try:
             return cls(**{keys[k]: v for k, v in values.items()})
         except ParameterError as error:
-            place = ", ".join(w for w in (where, error.where) if w)
+            twice = error.where == where.replace("'", "")  # column a, of an entry that is called column 'a'
+            place = where if twice else ", ".join(w for w in (where, error.where) if w)
             raise error.at(place) from None
 
     @classmethod

@@ -17,7 +17,7 @@ from workbench.data.schema import DECLARED, GUESS, Attribute
 from workbench.params import InputError
 from workbench.params.codec import parse_toml
 from workbench.params.remedies import CONFIRM_GUESSES, Hint, run
-from workbench.sanitize.plan import UNFILLED, Column, Plan
+from workbench.sanitize.plan import REPLACE, UNFILLED, Column, Plan
 
 GUESSABLE = ("action", "kind", "missing", "date_order", "domain")
 """The facts that a draft takes from the rows of an undeclared column, or from what its file says of it."""
@@ -45,6 +45,11 @@ class Guess:
     facts: tuple[str, ...]
     values: tuple[str, ...] = ()
 
+    def without(self, fact: str) -> Guess:
+        """Return it without one of its facts."""
+        kept = [(key, value) for key, value in zip(self.facts, self.values, strict=True) if key != fact]
+        return Guess(self.of, tuple(key for key, _ in kept), tuple(value for _, value in kept))
+
     def __str__(self) -> str:
         stated = zip(self.facts, self.values, strict=True)
         words = (f"{fact} (still to be filled in)" if said == UNFILLED else f"{fact} = {said}" for fact, said in stated)
@@ -69,6 +74,8 @@ def raw_guesses(raw: Mapping[str, Any]) -> tuple[Guess, ...]:
     """Return the same for a plan's TOML, in which public facts may still be open."""
     columns = raw.get("column", ())
     found = [_guess(c) for c in columns if isinstance(c, Mapping) and c.get("origin") == GUESS]
+    if raw.get("invalid") == REPLACE:  # then a missing value has a cell of its own, whatever a column says
+        found = [guess.without("missing") for guess in found]
     for file, reading in zip((FILE, SECOND), _readings(raw), strict=True):
         if isinstance(reading, Mapping) and reading.get("origin") == GUESS:
             stated = {key: _said(value) for key, value in reading.items() if key != "origin"}
