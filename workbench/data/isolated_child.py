@@ -192,7 +192,7 @@ def check_kind(name: str, kind: pl.DataType) -> None:
         raise RefusedError(
             f"the column holds {str(kind).split('(')[0].lower()} values",
             f"column {name}",
-            "write them as text or numbers, or drop the column",
+            "write them as text or numbers, or write the file without the column",
         )
 
 
