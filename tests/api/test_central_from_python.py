@@ -222,6 +222,8 @@ def test_figures_may_be_written_as_wishes(people):
     assert list(told.loc[told["statistic"] == "mean", "group"]) == ["sex=female", "sex=male"]
     with pytest.warns(api.PrivateStudyWarning):
         assert list(api.statistics(people, plan, "mean(age)", epsilon=50, seed=1)["statistic"]) == ["mean"]
+    with pytest.raises(ParameterError, match=r"no column 'aeg'.* \(mean\(aeg\)\)"):  # as it was written
+        api.statistics(people, plan, "mean(aeg)", epsilon=1)
     with pytest.raises(ParameterError, match="'the age' is not a wish; write it as mean"):
         api.statistics(people, plan, ["the age"])
     with pytest.raises(ParameterError, match="'other' is none of its declared values"):

@@ -263,3 +263,19 @@ def test_a_run_on_images_is_paused_found_again_and_resumed(
     with Ledger.open() as book:
         assert [release.status for release in book.releases(images.session.account.dataset)] == ["charged"]
     assert images.session.account.spent <= 1
+
+
+def test_values_for_other_images_begin_with_the_form_of_these(images, press, load, visit, tmp_path, qtbot) -> None:
+    """Train is out of sight when they are offered, and has the form of the former images until it is shown."""
+    press(images, "tab_train")
+    retype(images, qtbot, "train_scatter_linear_clip", "7")
+    visit(images, "data")
+    images.session.may_replace = lambda then, keeps_plan: True
+    load(images, write_idx(tmp_path / "others", "train", ROWS, 3))
+    images.session.to_run.make({"batch": 24, "noise": 2.0, "epochs": 3, "delta": 1e-5})
+    visit(images, "train")
+    fields = {name: images.findChild(QWidget, f"train_scatter_linear_{name}").text() for name in ("batch", "clip")}
+    assert fields == {"batch": "24", "clip": "0.1"}
+    planned = images.session.network.plan
+    assert planned is not None
+    assert (planned.batch, planned.clip) == (24, 0.1)

@@ -144,8 +144,9 @@ class Wish:
 
     @property
     def text(self) -> str:
-        """The wish as :meth:`parse` reads it."""
-        return f"{self.figure} {self.margin}" + (f", weight {self.weight:g}" if self.weight != 1 else "")
+        """The wish as :meth:`parse` reads it; without a margin where none was given."""
+        margin = "" if math.isinf(self.within) else f" {self.margin}"
+        return f"{self.figure}{margin}" + (f", weight {self.weight:g}" if self.weight != 1 else "")
 
     def named(self, names: Collection[str]) -> Self:
         """Return the wish with the columns of ``names`` that it is about: "by" may be part of a column's name.

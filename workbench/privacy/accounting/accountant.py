@@ -64,8 +64,10 @@ def _cells(chances: Any, times: int) -> int:
 
 
 LEAST_NOISE, MOST_NOISE = 0.01, 1e6
-MOST_BANDS = 64
 """Noise multipliers that the accountants accept."""
+
+MOST_BANDS = 64
+"""Steps of a run that may share noise."""
 
 MOST_STEPS = 10**9
 """Steps of a run that the accountants accept."""

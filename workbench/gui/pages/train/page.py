@@ -102,8 +102,8 @@ class TrainPage(RunPage):
         self.before.raise_cap.clicked.connect(self._raise_cap)
         session.table_changed.connect(self._forget_table)
         session.table_changed.connect(self.in_sight(self._show_table, whole=True))
-        session.to_train.made.connect(lambda asked: self.forms.offer(*asked))
-        session.to_run.made.connect(self.forms.offer_run)
+        session.to_train.made.connect(self.in_sight(self._take_model))  # out of sight the form may be of another table
+        session.to_run.made.connect(self.in_sight(self._take_values))
         session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.account_changed.connect(self.in_sight(self._account_changed))
 
@@ -123,6 +123,7 @@ class TrainPage(RunPage):
 
     def _forget_table(self) -> None:
         self.forget()
+        self._rest.stop()
         self._trained = self._preflight = None
 
     def _show_table(self) -> None:
@@ -135,16 +136,15 @@ class TrainPage(RunPage):
             planned, self._begun = self.session.network.plan, None
             self.forms.begin(images.table.rows, images=True)
             self._begun = self.forms.value()
-            if planned is not None:
-                with self.forms.steps.unasked():
+            with self.forms.steps.unasked():
+                if planned is not None:
                     self.forms.show_plan(planned)
+                self._take_values()
         elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan))
             with self.forms.steps.unasked():
-                if self.session.to_train.value is not None:
-                    self.forms.offer(*self.session.to_train.value)
-                if self.session.to_run.value is not None:
-                    self.forms.offer_run(self.session.to_run.value)
+                self._take_model()
+                self._take_values()
         else:
             self.forms.refresh()
         self.going.setEnabled(opened is not None or images is not None)
@@ -153,6 +153,16 @@ class TrainPage(RunPage):
         self.before.folder.setText("")
         self._suggest_folder()
         self._edited()
+
+    def _take_model(self) -> None:
+        """Choose the model that another page asked for on what is open, if one did."""
+        if self.session.to_train.value is not None:
+            self.forms.offer(*self.session.to_train.value)
+
+    def _take_values(self) -> None:
+        """Put the values into the form that another page asked for on what is open, if one did."""
+        if self.session.to_run.value is not None:
+            self.forms.offer_run(self.session.to_run.value)
 
     def _plan_changed(self) -> None:
         if not self.running:
