@@ -1,8 +1,10 @@
 """On a wide page the card about the chosen attribute stands beside its table, with what a value can become."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QLabel, QTableView, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QTableView, QWidget
 
 from workbench.gui.pages.data.detail import HEIGHT
 from workbench.gui.pages.protect.tasks import BARS, outlooks
@@ -25,6 +27,15 @@ def test_the_cards_stand_where_there_is_room(people, qtbot, finish, width, expec
     finish(people, "tab_protect")
     qtbot.waitUntil(lambda: beside(people, "share_table", "share_detail") is expected)
     assert people.findChild(QWidget, "share_becoming").isVisible()
+
+
+def test_beside_the_table_the_words_about_a_column_are_whole(people, qtbot, finish):
+    people.session.set_epsilon(Decimal("0.01"))
+    people.resize(2560, 1440)
+    finish(people, "tab_protect")
+    card = people.findChild(QWidget, "share_detail")
+    assert card.findChild(QLabel, "share_warning").isVisible()
+    qtbot.waitUntil(lambda: card.findChild(QScrollArea, "card_words").verticalScrollBar().maximum() == 0)
 
 
 def test_turning_narrow_again_gives_the_table_its_width_back(people, qtbot):

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QSizePolicy, QSp
 
 from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, hold_least, scrolled, stack
+from workbench.render.fonts import scaled
 
 WIDE = 1280
 """Pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow."""
@@ -47,6 +48,8 @@ class Standing(Card):
 class DetailCard(Standing):
     """A card of words and a picture: low and broad below its table, high and narrow beside it."""
 
+    _beside = False
+
     def __init__(self, height: int, picture_height: int) -> None:
         """Make the card; a person can change its height below the table, which it keeps whatever it shows."""
         super().__init__()
@@ -67,6 +70,7 @@ class DetailCard(Standing):
 
     def arrange(self, *, beside: bool) -> None:
         assert self._picture is not None
+        self._beside = beside
         directions = QBoxLayout.Direction
         self._halves.setDirection(directions.TopToBottom if beside else directions.LeftToRight)
         self._halves.setStretch(0, 0 if beside else 1)
@@ -79,6 +83,19 @@ class DetailCard(Standing):
         self._picture.setMinimumHeight(self._picture_height if beside else 0)
         self._picture.setMaximumHeight(HIGHEST * self._picture_height if beside else UNBOUNDED)
         self._halves.setStretch(1, 2 if beside else 0)  # a high window is for the picture
+        self._fit_words()
+
+    def event(self, event: QEvent) -> bool:
+        """Show words whole beside the table, where the picture can give way."""
+        if event.type() in RELAID:
+            self._fit_words()
+        return super().event(event)
+
+    def _fit_words(self) -> None:
+        for area in self.findChildren(QScrollArea, WORDS):
+            inner = area.widget()
+            whole = inner.heightForWidth(area.viewport().width()) if self._beside and inner is not None else 0
+            area.setMinimumHeight(max(whole, scaled(LEAST_WORDS)))
 
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:
