@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.pages.curve_actions import CURVE_FILES, save_curve
+from workbench.gui.pages.release.page import Sections
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.release.documents import written_document
@@ -63,6 +64,25 @@ def verdict(window, press, idle) -> str:
 def spent() -> list[str]:
     with Ledger.open() as book:
         return [str(r.epsilon.normalize()) for r in book.releases() if r.status == "charged"]
+
+
+def test_what_leaves_is_listed_before_what_is_dropped_and_in_one_line_with_its_sign(ready, qtbot):
+    ready.session.set_epsilon(Decimal("0.01"))
+    lines = ready.page.findChild(QWidget, "pane_rows")._lines
+    names = [lines.itemAtPosition(at, 0).widget().text() for at in range(7)]
+    assert names == ["age", "sex", "zip", "income", "label", "id", "name"]
+    done = [lines.itemAtPosition(at, 1).widget() for at in range(5)]
+    qtbot.waitUntil(lambda: all(part.text().endswith("⚠") for part in done))
+    qtbot.waitUntil(lambda: len({part.height() for part in done}) == 1)
+
+
+def test_nothing_below_the_cards_leaves_no_gap(ready, qtbot):
+    """Of noisy rows nothing is shown below them: the last card ends where what is scrolled ends."""
+    qtbot.wait(100)
+    sections = ready.page.findChild(Sections)
+    below = sections.layout().cellRect(5, 0)
+    assert not below.isValid() or below.height() == 0
+    assert sections._below.isHidden()
 
 
 def test_before_the_release_cost_and_columns_are_told_exactly(ready):

@@ -304,6 +304,10 @@ def test_json_is_released_too_and_its_figures_are_there_after_another_way_was_lo
     release()
     assert verify_any(tmp_path / "figures.json") == []
     assert seen(ready, "statistics_figures")
+    qtbot.wait(100)
+    above, below = (ready.findChild(QWidget, name) for name in ("release_outside", "statistics_results"))
+    gap = below.mapTo(ready, below.rect().topLeft()).y() - above.mapTo(ready, above.rect().bottomLeft()).y() - 1
+    assert gap == 12, "as between all cards"
     finish(ready, "tab_synthetic")
     assert not seen(ready, "statistics_figures")
     finish(ready, "tab_statistics")

@@ -317,6 +317,7 @@ class ReleasedPart(QWidget):
     def _read(self) -> None:
         def show(found: Any) -> None:
             self._line.hide()
+            self.setVisible(self._card is not None)
             self._show(found)
             into_sight(self._view)
 
@@ -342,6 +343,7 @@ class ReleasedPart(QWidget):
                 known = known_error(error)
                 stated = tr("A fault of the program; see the log.") if known is None else sentence(known)
                 say(self._problem, f"{again(self._failed)} {stated}")
+                self.show()
 
         def work(emit: Emit, cancel: CancelToken) -> Any:
             return read(opened, path, plan, emit, cancel)

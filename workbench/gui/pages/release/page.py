@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
@@ -130,7 +130,7 @@ class SettingsPage(ReleasePage):
     # -- its parts ------------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Go to Data"))
+        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._empty.say(tr("Open a table and declare its public facts; then it can be released here."))
         self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), "train", tr("Train →"))
         self._of_model.say(tr(A_MODEL))
@@ -496,11 +496,24 @@ class Sections(QWidget):
             if pane not in self._lower:
                 self._lower[pane] = look(panel(stack(*pane.below, spacing=12)), "clear")
                 self._holder.add(self._lower[pane])
-            self._lower[pane].show()
-            self._below.show()
+                for part in pane.below:
+                    part.installEventFilter(self)
+            self._show_below()
         self._arrange()
         if pane is not None:
             pane.show()
+
+    def _show_below(self) -> None:
+        """Leave no gap for what a way has below while none of it is shown."""
+        if self._pane is not None:
+            shown = any(not part.isHidden() for part in self._pane.below)
+            self._lower[self._pane].setVisible(shown)
+            self._below.setVisible(shown)
+
+    def eventFilter(self, part: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
+            self._show_below()
+        return super().eventFilter(part, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)

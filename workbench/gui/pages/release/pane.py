@@ -230,7 +230,7 @@ LEARN_TIP = tr_later(
 )
 
 SHOWN = 12
-"""Attributes that are listed one by one; of a wider table the rest is counted."""
+"""Attributes that are listed one by one, those that leave first; of a wider table the rest is counted."""
 
 WAYS_OUT = tr_later(
     "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
@@ -261,9 +261,9 @@ class RowsPane(WayPane):
         self._lines.setContentsMargins(0, 0, 0, 0)
         self._lines.setHorizontalSpacing(16)
         self._lines.setVerticalSpacing(6)
-        self._lines.setColumnMinimumWidth(0, 130)
-        self._lines.setColumnStretch(0, 2)
-        self._lines.setColumnStretch(1, 3)
+        self._lines.setColumnMinimumWidth(0, 110)
+        self._lines.setColumnStretch(0, 1)
+        self._lines.setColumnStretch(1, 2)  # a mechanism and its ⚠ stay in one line
         self._shown: list[_Line] = []
         self._more = label("", "muted", name="release_more")
         self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
@@ -333,9 +333,10 @@ class RowsPane(WayPane):
         say(self._relations, relations and f"⚠ {relations} {tr_sentence(RELATIONS_WAYS_OUT)}")
         self._change.setVisible(bool(noise or relations))
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
-        for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
+        listed_first = (*left, *(c for c in plan.columns if c.action == "drop"))[:SHOWN]
+        for at in range(len(listed_first), len(self._shown)):
             self._shown[at].setVisible(False)
-        for at, column in enumerate(plan.columns[:SHOWN]):
+        for at, column in enumerate(listed_first):
             if at == len(self._shown):
                 self._shown.append(_Line(self._lines, at))
             self._shown[at].setVisible(True)
