@@ -62,6 +62,23 @@ def test_an_empty_page_highlights_the_one_button_that_leads_on(window):
         assert leads == [f"{page}_nothing_go"], page
 
 
+@pytest.mark.parametrize("page", ["questions", "risk", "ways", "protect", "preview", "release", "generalise"])
+def test_without_a_table_the_highlighted_button_opens_one(window, press, page):
+    show(window, page)
+    leads = window.page.findChild(QPushButton, f"{page}_nothing_go")
+    assert leads.text() == leads.accessibleName() == "Open a table →"
+    press(window, leads.objectName())
+    assert window.page.objectName() == "page_data"
+
+
+def test_with_a_table_whose_columns_are_all_dropped_the_rows_lead_to_the_columns(people, press):
+    plan = people.session.plan
+    people.session.edit("drop all", plan.with_columns({c.name: {"action": "drop"} for c in plan.columns}))
+    show(people, "preview")
+    press(people, "preview_nothing_go")
+    assert people.page.objectName() == "page_protect"
+
+
 def test_a_table_asks_for_room_for_five_lines_where_it_has_so_many(window, qtbot):
     table = LinesTable(window.session, "listed", "Listed", [Column("Name")])
     qtbot.addWidget(table)

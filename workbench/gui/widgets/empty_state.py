@@ -28,15 +28,22 @@ class NothingYet(QWidget):
         self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         ways = {f"{name}_go": (go_to, go_text)} | {f"{name}_go_{page}": (page, text) for page, text in more.items()}
         buttons: list[QPushButton] = []
-        for key, (page, text) in ways.items():
-            way = button(text, key, "" if buttons else "primary", press=lambda _checked, page=page: session.go(page))
-            buttons.append(way)
+        self._pages = [page for page, _ in ways.values()]
+        for at, (key, (_, text)) in enumerate(ways.items()):
+            kind = "" if buttons else "primary"
+            buttons.append(button(text, key, kind, press=lambda _checked, at=at: session.go(self._pages[at])))
         self.way = buttons[0]
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
         whole.setStretch(0, 2)
         whole.setStretch(4, 3)
         self.setLayout(whole)
         session.table_changed.connect(self._show)
+
+    def lead(self, page: str, text: str) -> None:
+        """Let the highlighted button lead to another page."""
+        self._pages[0] = page
+        self.way.setText(text)
+        self.way.setAccessibleName(text)
 
     def say(self, why: str) -> None:
         self._said = why

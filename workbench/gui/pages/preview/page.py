@@ -236,7 +236,9 @@ class PreviewPage(PageFrame):
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted", name="preview_facts")
         self._recovered = Elided("", name="preview_recovered")
-        self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"), "protect", tr("← Columns"))
+        self._nothing = NothingYet(
+            session, "preview_nothing", tr("Nothing to preview yet"), "data", tr("Open a table →")
+        )
         self._first = self._ask_first()
         self._arrange()
         tip = tr("What recipients will see of it, and the release")
@@ -375,7 +377,12 @@ class PreviewPage(PageFrame):
         if not can:
             self._clear()
             wrong = first_problem(session) or tr("No column is protected.")
-            self._nothing.say(tr("Open a table first.") if session.opened is None else wrong)
+            if session.opened is None:
+                self._nothing.say(tr("Open a table first."))
+                self._nothing.lead("data", tr("Open a table →"))
+            else:
+                self._nothing.say(wrong)
+                self._nothing.lead("protect", tr("← Columns"))
             return
         names = [c.name for c in session.plan.protected]
         self._choice.offer([(name, name) for name in names], self._column)
