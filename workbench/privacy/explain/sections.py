@@ -60,9 +60,9 @@ def sections(epsilon: float, delta: float = 0.0) -> tuple[Section, ...]:
 
 
 REPLACED = (
-    "A fact about a person is one row in place of another. Of noisy rows ε bounds that. Of statistics, synthetic rows "
-    "and models ε is about a row that becomes empty: look here at the replace-one ε of the certificate, at most twice "
-    "as large."
+    "Changing one fact about a person puts one row in place of another. For noisy rows, ε bounds exactly that. For "
+    "statistics, synthetic rows and models, ε is about a row that becomes empty: for those, enter the certificate's "
+    "replace-one ε here, which is at most twice as large."
 )
 """Which ε of a certificate bounds a belief about a fact."""
 

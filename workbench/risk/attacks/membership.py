@@ -247,10 +247,12 @@ def _found(right: Rate, *, of_model: bool) -> str:
     value, half = percent(right.value), 50 * (right.high - right.low)
     if of_model:
         return (
-            f"An attacker who guesses whether somebody was used is right 50.0 %; with the model {value} ± {half:.1f} %."
+            "An attacker who guesses whether somebody was used is right 50.0 % of the time; with the model "
+            f"{value} ± {half:.1f} %."
         )
     return (
-        f"An attacker who guesses whether somebody was used is right 50.0 %; with the release {value} ± {half:.1f} %."
+        "An attacker who guesses whether somebody was used is right 50.0 % of the time; with the release "
+        f"{value} ± {half:.1f} %."
     )
 
 

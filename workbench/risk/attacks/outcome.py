@@ -154,7 +154,7 @@ class Outcome:
     def words(self) -> tuple[str, ...]:
         """Return the outcome in sentences, the main one first."""
         main, guess, half = percent(self.main.value), percent(self.naive.value), 50 * (self.main.high - self.main.low)
-        usual = f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f} %."
+        usual = f"An attacker who guesses is right {guess} of the time; with the release {main} ± {half:.1f} %."
         if self.allowed is None or self.guarantee.epsilon is None:
             said = [self.main_sentence or usual, self.why_not]
         else:
@@ -163,11 +163,12 @@ class Outcome:
                 said = [self.main_sentence, f"ε = {epsilon} allows at most {most}."]
             else:
                 said = [
-                    f"An attacker who guesses is right {guess}; with the release {main} ± {half:.1f} %; "
+                    f"An attacker who guesses is right {guess} of the time; with the release {main} ± {half:.1f} %; "
                     f"ε = {epsilon} allows at most {most}."
                 ]
         if self.control is not None:
-            said.append(f"About people who were not released, the same attack is right {percent(self.control.value)}.")
+            value = percent(self.control.value)
+            said.append(f"About people who were not released, the same attack is right {value} of the time.")
         if not self.main_sentence and (self.control is not None or (self.base is not None and self.base.value)):
             risk = self.risk
             said.append(
