@@ -23,6 +23,7 @@ def test_a_log_axis_reads_as_people_write_epsilon():
     assert texts(log_ticks(0.08, 120)) == ["0.1", "0.3", "1", "3", "10", "30", "100"]
     assert texts(log_ticks(0.4, 9)) == ["0.5", "1", "2", "5"]
     assert texts(log_ticks(1, 3)) == ["1", "2", "3"]
+    assert texts(log_ticks(0.5, 3)) == ["0.5", "1", "2", "3"]
     assert texts(log_ticks(1e-4, 1e4)) == ["0.0001", "0.001", "0.01", "0.1", "1", "10", "100", "1000", "10000"]
 
 

@@ -106,6 +106,13 @@ def test_a_line_far_below_the_others_leaves_them_their_room(tmp_path):
     assert not {"−5", "−8"} & set(found)
 
 
+def test_figures_of_the_vertical_axis_stand_apart_in_a_low_picture(tmp_path):
+    write_figure(FIGURE, tmp_path / "low.svg", width=640, height=230)
+    at = sorted(place[1] for text, place in svg_texts(tmp_path / "low.svg").items() if re.fullmatch(r"0\.\d\d", text))
+    assert len(at) >= 2
+    assert min(b - a for a, b in itertools.pairwise(at)) >= 14
+
+
 def test_an_svg_says_everything_in_its_place(tmp_path):
     path = tmp_path / "curve.svg"
     write_figure(FIGURE, path, width=1000, height=600)

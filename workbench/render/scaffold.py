@@ -36,7 +36,7 @@ def log_ticks(low: float, high: float, most: int = 9) -> list[Tick]:
     Two labels a decade (0.1 · 0.3 · 1 · 3 · 10) where they fit, three or four on a short axis, fewer on a long one.
     """
     decades = math.log10(high / low)
-    candidates = MANTISSAS[0 if decades < 0.7 else 1 if decades < 1.5 else 2 :]
+    candidates = MANTISSAS[0 if decades < 1 else 1 if decades < 1.5 else 2 :]
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     near = 1e-9
     for mantissas in candidates:
@@ -231,10 +231,14 @@ class FigureView(QWidget):
         content, theme, plot = self._content, self.theme, self.plot
         line, body = self._line(self._body), self._body
         grid = QPen(QColor(theme.line), 1)
+        written = math.inf
         for value, text in content.y_ticks:
             y = _crisp(self.to_y(value))
             painter.setPen(grid)
             painter.drawLine(QLineF(plot.left(), y, plot.right(), y))
+            if abs(y - written) < line:  # in a low picture some ticks go without their figure
+                continue
+            written = y
             box = QRectF(MARGIN, y - line / 2, plot.left() - GAP - MARGIN, line)
             self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignRight)
         wide, free = QFontMetricsF(body).horizontalAdvance, 0.0
@@ -242,7 +246,7 @@ class FigureView(QWidget):
             x = _crisp(self.to_x(value))
             painter.setPen(grid)
             painter.drawLine(QLineF(x, plot.bottom(), x, plot.bottom() + 5))
-            if x - wide(text) / 2 < free:  # in a narrow picture some ticks go without their figure
+            if x - wide(text) / 2 < free:  # in a narrow one too
                 continue
             free = x + wide(text) / 2 + GAP / 2
             box = QRectF(x - 40, plot.bottom() + GAP, 80, line)
