@@ -361,7 +361,7 @@ class RiskPage(PageFrame):
     def _card(self) -> Standing:
         self.chart.setMaximumHeight(ClassChart.highest)
         at_the_top = panel(stack((self.chart, 100), None))  # what is below it has what is beyond its greatest height
-        figures = panel(row((self.figures, 3), (at_the_top, 2), spacing=16))
+        figures = panel(row((self.figures, 2), (at_the_top, 1), spacing=16))
         alone = panel(stack(self.listed, self.rows, spacing=4))
         titles = (
             (FIGURES, tr("Figures"), tr("What the columns that are ticked give away")),
