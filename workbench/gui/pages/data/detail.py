@@ -139,7 +139,7 @@ class ReadingFacts(QWidget):
             self._titles[fact].setBuddy(field)
             field.setMinimumWidth(0)
             self._holders[fact].hide()  # all six side by side would widen the window for good
-        shown = lines(*((holder, WIDTH) for holder in self._holders.values()), None)
+        shown = lines(*((holder, WIDTH) for holder in self._holders.values()), None, spacing=16)
         self.setLayout(stack(shown, self.problem, spacing=2))
         self._fit()
 
