@@ -203,6 +203,18 @@ def test_what_epsilon_means_has_two_columns_in_a_large_window(people, qtbot):
     assert first.width() > people.page.width() - 80, "the whole width is for one column"
 
 
+def test_no_card_about_epsilon_lies_over_another_while_more_are_added(people, qtbot):
+    people.resize(2560, 1440)
+    people.show_page("explain")
+    page = people.page
+    page._in_turn.stop()  # they are added by hand
+    qtbot.waitUntil(lambda: page._order[0].x() < page._order[1].x())
+    while page._waiting:
+        page._add_next()  # looked at before Qt lays anything out by itself
+        card, others = page._order[-1].geometry(), [one.geometry() for one in page._order[:-1]]
+        assert not any(card.intersects(other) for other in others)
+
+
 def test_a_wide_page_to_decide_says_what_epsilon_means_and_which_columns_leave(people, qtbot, visit):
     people.resize(2560, 1440)
     visit(people, "ways")

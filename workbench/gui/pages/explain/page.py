@@ -426,6 +426,7 @@ class ExplainPage(PageFrame):
         card.show()
         self._halves.setEnabled(True)
         grow_inside(self._area)  # else the cards would be squeezed
+        self._halves.activate()  # where there is room already: else the card would first lie over the others
         if not self._waiting:
             self._in_turn.stop()
 
