@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from mishaps import retype, text_of
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QSlider
 
 from workbench.gui.pages.calculator import page as calculator
@@ -47,6 +50,24 @@ def test_the_answer_stands_in_sight_at_large_text_and_moves_no_field(page, qtbot
         answer = page.findChild(QLabel, f"fact_{known}")
         assert answer.mapTo(area, QPoint(0, answer.height())).y() <= area.height(), known
         assert answer.text() != "…"
+
+
+def test_the_shades_of_the_map_are_clear_of_its_title_at_large_text(page, qtbot):
+    page.window().theme.set_scale(150)
+    page.window().resize(1280, 800)
+    settled(page, qtbot)
+    heat, drawing = page.heat, page.heat.drawing()
+
+    def painted(**without) -> np.ndarray:
+        heat.show_drawing(replace(drawing, **without))
+        image = heat.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+        return np.array(image.constBits()).view(np.uint32).reshape(image.height(), image.width())
+
+    whole = painted()
+    title, shades = painted(title="") != whole, painted(marks=drawing.marks[:-1]) != whole
+    assert title.any()
+    assert shades.any()
+    assert not set(np.flatnonzero(title.any(axis=1))) & set(np.flatnonzero(shades.any(axis=1)))
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Asked, explain_button
 from workbench.gui.widgets.formatting import at_most, in_letters, plain
 from workbench.jobs import CancelToken, Emit, Job
+from workbench.render.fonts import scaled
 from workbench.signals.cancel import interruptible
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ TALLEST = 200.0
 """A line that rises to more than this many times the least ε is cut: the rest would be pressed to the floor."""
 
 SHADES, PALEST = 72, 0.08
-"""Pixels of the range of shades beside the title, and the share of the accent in its palest."""
+"""Pixels of the range of shades below the title, and the share of the accent in its palest."""
 
 
 class CalculatorChart(Chart):
@@ -223,6 +224,7 @@ def heat_drawing(title: str, found: HeatMap, sigma: float, batch: float) -> Draw
         frame="none",
         words=lambda _x: f"{title}: {words}",
         spoken=f"{title}: {words}",
+        margins=CalculatorChart.margins + QMarginsF(0, KEY, 0, 0),
     )
 
 
@@ -236,14 +238,15 @@ def _present(column: int, row: int) -> mark.Mark:
 
 def _shades_of(least: str, most: str) -> mark.Mark:
     def paint(on: mark.Canvas) -> None:
-        wide = on.painter.fontMetrics().horizontalAdvance(most) + 2
-        bar = QRectF(on.box.right() - wide - 6 - SHADES, 5, SHADES, 10)
+        high, wide = scaled(KEY), on.painter.fontMetrics().horizontalAdvance(most) + 2
+        top = on.box.top() - high
+        bar = QRectF(on.box.right() - wide - 6 - SHADES, top + high / 2 - 5, SHADES, 10)
         shades = QLinearGradient(bar.topLeft(), bar.topRight())
         shades.setColorAt(0, QColor(mixed(on.theme.surface, on.theme.accent, PALEST)))
         shades.setColorAt(1, on.ink("accent"))
         on.painter.fillRect(bar, shades)
-        on.write(QRectF(bar.left() - 66, 0, 60, KEY), least, side="right")
-        on.write(QRectF(bar.right() + 6, 0, wide, KEY), most)
+        on.write(QRectF(bar.left() - 66, top, 60, high), least, side="right")
+        on.write(QRectF(bar.right() + 6, top, wide, high), most)
 
     return paint
 
