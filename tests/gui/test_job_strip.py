@@ -208,3 +208,17 @@ def test_work_that_takes_a_while_says_what_it_is_and_how_long_it_takes(people, q
     people.jobs.cancel_all()
     idle(people)
     assert said() == {}, "no end of it is shown that nobody asked for"
+
+
+def test_a_job_whose_title_takes_two_lines_is_no_higher_than_they_are(people, qtbot, idle):
+    people.theme.set_scale(150)
+    people.resize(1280, 800)
+    people.jobs.start(Job("Looking for the least ε for the mean of Age", endless))
+    qtbot.waitUntil(lambda: listed(people))
+    qtbot.wait(100)
+    line = people.findChild(QWidget, "job_line")
+    title = line.findChild(QLabel, "job_title")
+    assert title.height() >= title.heightForWidth(title.width()) > title.fontMetrics().height()
+    assert line.height() <= line.heightForWidth(line.width())
+    people.jobs.cancel_all()
+    idle(people)

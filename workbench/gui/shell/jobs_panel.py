@@ -160,8 +160,15 @@ class JobsPanel(QScrollArea):
             self.updateGeometry()
         return super().eventFilter(watched, event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Ask for the height of the titles at the new width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        return self._inner.sizeHint()
+        """Return the height that the lines take at this width: Qt would guess one for titles of several lines."""
+        return QSize(self._inner.sizeHint().width(), self._inner.heightForWidth(self.viewport().width()))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         needed = self._inner.minimumSizeHint()
