@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor, QImage, QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QComboBox,
     QLabel,
+    QLineEdit,
     QMenu,
     QPushButton,
     QToolTip,
@@ -26,6 +27,7 @@ import workbench.release.path
 from workbench.gui.app import LATER, Collector
 from workbench.gui.pages import PAGES, ROOMS
 from workbench.gui.pages.base import PageFrame
+from workbench.gui.widgets.basic import button
 from workbench.gui.widgets.dialogs import Question
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -174,6 +176,19 @@ def test_the_theme_changes_while_the_window_is_open(window):
     window.menus.actions["theme_light"].trigger()
     assert window.session.theme == LIGHT
     assert QApplication.palette().window().color().name().upper() == LIGHT.window
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_an_example_in_an_empty_field_and_a_link_that_is_off_have_the_colour_of_lesser_words(window, press, theme):
+    window.theme.set_mode(theme.name)
+    press(window, "tab_help")
+    field = window.page.findChild(QLineEdit, "help_search")
+    assert field.palette().color(QPalette.ColorRole.PlaceholderText) == QColor(theme.muted)
+    off = button("a", "off", "link")
+    off.setParent(window)
+    off.setEnabled(False)
+    off.ensurePolished()
+    assert off.palette().color(QPalette.ColorRole.ButtonText) == QColor(theme.muted)
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)

@@ -73,7 +73,7 @@ QPushButton[look="link"] {
 QPushButton[look="link"][dense="true"] { min-height: 15px; text-align: right; }
 QPushButton[look="link"]:hover { text-decoration: underline; }
 QPushButton[look="link"]:focus { background: $selection; border-radius: 4px; text-decoration: underline; }
-QPushButton[look="link"]:disabled { color: $disabled; background: transparent; border-color: transparent; }
+QPushButton[look="link"]:disabled { color: $muted; background: transparent; border-color: transparent; }
 QPushButton[look="sample"] { text-align: left; padding: 12px 16px; }
 QPushButton[look="sample"]:hover { background: $hover; }
 QPushButton[look="segment"] { border-radius: ${radius}px; border-color: transparent; background: transparent;
@@ -90,10 +90,11 @@ QPushButton[look="tab"]:focus { background: $selection; border-radius: 4px; }
 QLineEdit, QComboBox, QPlainTextEdit, QSpinBox, QDoubleSpinBox {
     background: $surface; color: $text; border: 1px solid $line; border-radius: ${radius}px;
     padding: 0 8px; min-height: 30px; selection-background-color: $accent; selection-color: $on_accent;
+    placeholder-text-color: $muted;
 }
 QPlainTextEdit { padding: 6px; }
 QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $accent; padding: 0 7px; min-height: 28px; }
-QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; }
+QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; placeholder-text-color: $disabled; }
 QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] { border: 1px solid $danger; }
 QLineEdit[wrong="true"]:focus { border: 2px solid $danger; }
 QComboBox { padding-right: 0; selection-background-color: $selection; selection-color: $text; }
