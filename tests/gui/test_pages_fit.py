@@ -434,3 +434,15 @@ def test_a_figure_for_a_file_of_the_command_line_has_a_point():
 
     drawn = _surroundings(curve_figure(study(), "iris"))
     assert any("." in text for _, text in drawn.y_ticks)
+
+
+def test_a_field_of_a_fixed_width_leaves_no_gap_in_a_row_that_is_broken(people, finish, qtbot) -> None:
+    finish(people, "tab_why")
+    enlarged(people, qtbot)
+    page = people.page
+    made_up = page.generated.mapTo(page, QPoint(0, 0)).y()
+    assert made_up > page.epsilon.mapTo(page, QPoint(0, page.epsilon.height())).y(), "the row is broken"
+    repeats = page.epsilon.parentWidget().findChildren(QLabel)[1]
+    assert repeats.text() == "repeats"
+    assert repeats.x() - page.epsilon.geometry().right() <= 17
+    assert page.repeats.x() - repeats.geometry().right() <= 17

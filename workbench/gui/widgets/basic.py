@@ -344,16 +344,18 @@ class _Lines(Row):
         spare = room - sum(width for _, width in line) - self.spacing() * (len(line) - 1)
         growing = [_grows(part, Qt.Orientation.Horizontal) for part, _ in line]
         share = max(spare, 0) // max(sum(growing), 1)
-        return [(part, width + share * grows) for (part, width), grows in zip(line, growing, strict=True)]
+        return [
+            (part, max(width, min(width + share * grows, part.maximumSize().width())))
+            for (part, width), grows in zip(line, growing, strict=True)
+        ]
 
 
 def _grows(part: QLayoutItem, way: Qt.Orientation) -> bool:
     """Return whether a part of a line can use more room: a label can, as its words may be broken."""
-    return bool(part.expandingDirections() & way) or (
-        way == Qt.Orientation.Horizontal
-        and part.hasHeightForWidth()
-        and part.maximumSize().width() > part.sizeHint().width()
-    )
+    if way == Qt.Orientation.Vertical:
+        return bool(part.expandingDirections() & way)
+    able = bool(part.expandingDirections() & way) or part.hasHeightForWidth()
+    return able and part.maximumSize().width() > part.sizeHint().width()
 
 
 def _line_height(line: list[tuple[QLayoutItem, int]]) -> int:
