@@ -335,8 +335,11 @@ def test_a_release_is_bundled_from_the_list_of_releases(ready, release, finish, 
     finish(ready, "tab_released")
     bundle = tmp_path / "from the list"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(bundle), ""))
+    give = ready.findChild(QAbstractButton, "shown_release_bundle")
+    assert (ready.page.primary, give.property("look")) == (give, "primary"), "giving it away comes next"
     finish(ready, "shown_release_bundle")
     assert verify_any(bundle) == []
+    assert (ready.page.primary, give.property("look")) == (None, "")
 
 
 @pytest.mark.slow

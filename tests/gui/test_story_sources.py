@@ -152,9 +152,12 @@ def test_titles_above_the_header_of_a_sheet_are_skipped_before_the_questions(han
     hands.drop(source)
     choose(hands, "dialect_part", "Visits")
     assert "row 2 names all; use “skip lines 1”" in hands.text("data_notices")
-    hands.type_into("dialect_skip_lines", "1")
-    hands.finish("dialect_read_again")
+    assert "its sheet" in hands.text("note_data")
+    assert hands.see("data_skip_titles").text() == "Skip 1 line"
+    hands.finish("data_skip_titles")
     assert hands.window.session.opened.table.names == ("ward", "age", "cost")
+    assert hands.window.session.opened.options.sheet == "Visits"
+    assert not hands.sees("data_skip_titles")
     assert hands.sees("question_columns")
 
 
@@ -166,6 +169,7 @@ def test_what_is_suggested_is_suggested_under_the_header_that_was_stated_too(han
     end = ";;;;"  # a row of the spreadsheet below the others: nothing is said of it
     source.write_text("\n".join(("School;;;;", "name;form;mark;note;school", *rows, end)), "utf-8")
     hands.drop(source)
+    assert "sheet" not in hands.text("note_data"), "a text file has none"
     hands.type_into("dialect_skip_lines", "1")
     hands.finish("data_onward")
     plan = hands.window.session.plan

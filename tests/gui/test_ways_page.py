@@ -337,6 +337,26 @@ def test_nothing_is_scrolled_sideways_however_large_the_text(hands, percent):
     hands.window.theme.set_scale(100)
 
 
+def test_the_example_of_one_more_question_is_of_the_columns_that_leave_and_is_taken_as_it_stands(hands):
+    session, more = hands.window.session, hands.see("ways_more")
+    for dropped, example in (((), "correlation(age, income) ± 0.1"), (("income",), "mean(age) ± 2")):
+        session.edit("drop", session.plan.with_columns({name: {"action": "drop"} for name in dropped}))
+        assert more.placeholderText() == f"Ask one more: {example}"
+        hands.type_into("ways_more", example)
+        hands.key(Qt.Key.Key_Return)
+        assert not hands.sees("ways_refused")
+        hands.idle()
+
+
+def test_a_margin_far_below_what_is_asked_for_has_no_exponent(hands):
+    hands.type_into("ways_epsilon_field", "100")
+    hands.idle()
+    model = hands.table(TABLE).model()
+    cells = [model.index(row, at).data() or "" for row in range(model.rowCount()) for at in range(model.columnCount())]
+    assert not [text for text in cells if "e-" in text]
+    assert any("± <0.01 %" in text for text in cells)
+
+
 def test_one_more_question_is_typed_and_any_pair_can_be_asked(hands):
     table, session = hands.table(TABLE).model(), hands.window.session
     before = table.rowCount()

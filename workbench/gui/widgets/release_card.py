@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
@@ -49,6 +49,11 @@ def write_bundle_of(release: Path, path: Path, cancel: CancelToken) -> None:
         write_bundle(found, path, ledger, signed=own_public_key() is not None)
 
 
+def bundle_beside(release: Path) -> Path:
+    """Return where the bundle of ``release`` is written unless another place is chosen."""
+    return Path(f"{release}.bundle")
+
+
 def checked(release: Path, emit: Emit, cancel: CancelToken) -> tuple[list[str], list[str]]:
     """Recompute everything a certificate says.
 
@@ -88,7 +93,10 @@ class ReleasedCard(Card):
 
     Attributes:
         step: the release.
+        bundle: the button that writes the folder to give away.
     """
+
+    bundled = Signal()  # a bundle was written
 
     def __init__(
         self,
@@ -178,9 +186,9 @@ class ReleasedCard(Card):
             self._save_paper,
         )
         tip = tr("A folder with data, certificate, plan, the ledger's entry, and a script that checks them")
-        self._bundle = self._button(tr("Bundle…"), "bundle", tip, self._save_bundle)
+        self.bundle = self._button(tr("Bundle for the recipient…"), "bundle", tip, self._save_bundle)
         shown = self._button(tr("Open folder"), "folder", str(folder), lambda: self._open(folder))
-        foot = self._add_line(lines(self._verify, self._paper, self._bundle, shown, *ways, None))
+        foot = self._add_line(lines(self._verify, self._paper, self.bundle, shown, *ways, None))
         foot.setVisible(bool(self.step.files))
 
     def _ways(self, *ways: Callable[[Path], object] | None) -> list[QPushButton]:
@@ -238,8 +246,8 @@ class ReleasedCard(Card):
 
     def _save_bundle(self) -> None:
         title = tr("Make a bundle: name a new folder")
-        path = ask_where_to_save(self, title, f"{self._output}.bundle", tr("Folder (*)"))
-        self._write(self._bundle, tr("Writing the bundle"), path, write_bundle_of)
+        path = ask_where_to_save(self, title, str(bundle_beside(self._output)), tr("Folder (*)"))
+        self._write(self.bundle, tr("Writing the bundle"), path, write_bundle_of)
 
     def _write(self, pressed: QPushButton, title: str, chosen: str, write: Write) -> None:
         if not chosen:
@@ -255,6 +263,8 @@ class ReleasedCard(Card):
         def saved(_: object) -> None:
             ended(tr("✓ Saved {path}", path=path), "accent")
             self._jobs.noticed.emit("info", tr("Saved {name}.", name=path.name))
+            if pressed is self.bundle:
+                self.bundled.emit()
 
         handle = self._jobs.start(
             Job(title, lambda _emit, cancel: write(self._output, path, cancel), about=path.name),

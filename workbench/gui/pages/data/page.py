@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from workbench.gui.project.open_table import follow_codes, open_table
 from workbench.gui.session.blocking import coded_columns, refused_columns, why_refused
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenImages, OpenTable, Session
-from workbench.gui.style.language import tr, tr_later
+from workbench.gui.style.language import tr, tr_later, tr_n
 from workbench.gui.widgets.basic import (
     Card,
     Elided,
@@ -161,6 +162,12 @@ class DataPage(PageFrame):
         if options is not None:
             self._read_again(options, replaced=True)
 
+    def _skip_titles(self) -> None:
+        opened = self.session.opened
+        assert opened is not None
+        stated = self.dialect.options() if self._shown == "dialect" else opened.options
+        self._read_again(replace(stated, skip_lines=opened.table.facts.titles))
+
     def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
         from workbench.gui.pages.data.dialect import options_by_name
 
@@ -186,7 +193,9 @@ class DataPage(PageFrame):
         self._join = button("", "join_table", "link", tip=tr(JOIN_TIP), press=lambda: self._joining.ask())
         self._notices = label("", "muted", wrap=True, name="data_notices")
         self.body.insertLayout(0, row((self._summary, 1), self._join, self.filter, spacing=12))
-        self.body.insertWidget(1, self._notices)
+        tip = tr("Read the file again without the lines above its header")
+        self._skip = button("", "data_skip_titles", tip=tip, press=self._skip_titles)
+        self.body.insertLayout(1, row((self._notices, 1), self._skip, spacing=12))
 
     def _add_place(self, name: str, place: QWidget) -> None:
         self._places[name] = place
@@ -287,6 +296,9 @@ class DataPage(PageFrame):
         if not self._whole:
             return
         say(self._notices, _notices(self.session.opened, beside=self._shown == "dialect"))
+        titles = self.session.opened.table.facts.titles if self.session.opened is not None else 0
+        self._skip.setVisible(titles > 0)
+        reword(self._skip, tr_n("Skip {n} line", "Skip {n} lines", titles))
         if self.session.opened is not None:
             second = title_of(self.session.opened.second) if self.session.opened.second else ""
             self._summary.set_whole(_summary(self.session.opened), wrapped=True)

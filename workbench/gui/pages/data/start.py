@@ -72,9 +72,7 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
         said = tr("How the file is written was guessed: {guesses}.", guesses=doubts_in_words(opened.table))
         return NextStep(said, verb)
     if at_dialect and opened.unsure:
-        return NextStep(
-            tr("Choose the table of the file: its sheet, and the lines above its header."), tr("That is right →")
-        )
+        return NextStep(_which_table(opened), tr("That is right →"))
     if open_still:
         stated = "; ".join(_of(tr(words), listed(names)) for words, names in open_still.items())
         return NextStep(tr("Still to be declared: {stated}.", stated=stated), tr("Fill the next →"))
@@ -97,6 +95,14 @@ def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextSt
     taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
     said = tr("⚠ Read off the data, which publishes it: {columns}.", columns=together(taken)) if taken else tr(EVERY)
     return NextStep(f"{said} {gone}".rstrip(), tr("Decide →"))
+
+
+def _which_table(opened: OpenTable) -> str:
+    if len(opened.table.facts.parts) < 2:
+        return tr("Say where the header is: the lines above it are skipped.")
+    if opened.table.facts.option == "sheet":
+        return tr("Choose the table of the file: its sheet, and the lines above its header.")
+    return tr("Choose the table of the file, and the lines above its header.")
 
 
 def guessed_in_words(plan: DraftPlan) -> str:

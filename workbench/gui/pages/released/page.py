@@ -41,7 +41,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
-from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard
+from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard, bundle_beside
 from workbench.gui.widgets.report_button import Reported, report_button
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable, TableFilter
@@ -279,6 +279,7 @@ class ReleasedPage(PageFrame):
         self._all: tuple[ReleasedStep, ...] = ()
         self._lines: list[ReleasedStep] = []
         self._chosen = ""
+        self._bundled: set[str] = set()  # releases whose bundle was written here, wherever it went
         self._compared_with = ""  # the account of the table that the shown release can be compared with
         self._newest: ReleasedStep | None = None
         self._awaited = ""  # the newest release, until it is in the list
@@ -364,6 +365,7 @@ class ReleasedPage(PageFrame):
             self._choose(at)
 
     def _choose(self, at: int) -> None:
+        self.highlight(None)  # a button of the card that goes
         empty(self._place)
         if not 0 <= at < len(self._lines):
             return
@@ -375,7 +377,11 @@ class ReleasedPage(PageFrame):
             lambda release: session.open_asked.emit(str(release)),
             partial(self._lead, session.to_attack, "attack"),
         )
-        parts: list[QWidget] = [ReleasedCard(step, self.jobs, "shown_release", *ways)]
+        card = ReleasedCard(step, self.jobs, "shown_release", *ways)
+        if step.files and step.release_id not in self._bundled and not bundle_beside(step.output).exists():
+            self.highlight(card.bundle)
+            card.bundled.connect(partial(self._has_bundle, step.release_id))
+        parts: list[QWidget] = [card]
         if step.files and step.dataset == self._original():
             rows = not step.model and step.central in ROWS
             parts.append(QualityCard(session, self.jobs, step.output, rows))
@@ -383,6 +389,10 @@ class ReleasedPage(PageFrame):
             self._place.addWidget(part)
             part.show()  # at once: Qt would show it only when it comes back to its event loop
         self._place.addStretch(1)
+
+    def _has_bundle(self, release_id: str) -> None:
+        self._bundled.add(release_id)
+        self.highlight(None)
 
     def _original(self) -> str:
         return "" if self.session.opened is None else self.session.account.dataset

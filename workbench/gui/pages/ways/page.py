@@ -20,6 +20,7 @@ from workbench.gui.pages.ways.table import (
     Marks,
     asked_words,
     draw_privately,
+    example_wish,
     look_for_epsilon,
     outside_of,
     questions_of,
@@ -124,7 +125,6 @@ class WaysPage(PageFrame):
         self._refused = label("", "problem", wrap=True, name="ways_refused", hidden=True)
         self._model.refused.connect(lambda why: say(self._refused, why))
         self._more = named(QLineEdit(), "ways_more", tr("Ask one more"), tr(MORE, forms=tr_sentence(FORMS)))
-        self._more.setPlaceholderText(tr("Ask one more: {example}", example=FORMS.rpartition(" or ")[2]))
         self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", press=self._take_least)
@@ -219,6 +219,8 @@ class WaysPage(PageFrame):
         self._truth.setText(tr("Another draw") if drawn is not None else tr("Show the truth"))
         self._truth.setEnabled(not self.running)
         self._show_counts()
+        example = example_wish(session.plan)
+        self._more.setPlaceholderText(tr("Ask one more: {example}", example=example) if example else tr("Ask one more"))
         self._look_for_new_wish()
         self._look_for_unanswered()
         self._show_least()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from workbench.gui.widgets.way_bar import ways
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError, WorkbenchError
 from workbench.render.fonts import scaled
-from workbench.sanitize.wishes import Wish
+from workbench.sanitize.wishes import CLASSES, CORRELATION, MEAN, NUMBERS, SHARE, Wish
 
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 FORESEE, DRAW, LEAST, SOLVE = "ways", "ways-draw", "ways-least", "ways-solve"
 BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))  # ε at which the marks are counted beside the chosen one
 MOST_KEPT = 128
+LEAST_SHOWN = 0.0001
 SEEN = tr_later("Private figures of these rows were shown before: the certificate will say so.")
 
 _Key = tuple[DraftPlan, int]
@@ -262,6 +263,27 @@ def with_another(session: Session, text: str) -> DraftPlan:
     return plan.with_(asked=dataclasses.replace(asked, wishes=(*others, wish.text)))
 
 
+def example_wish(plan: DraftPlan) -> str:
+    """Return a wish of columns that are released, as it is typed; empty where none of them has such a figure."""
+    named = {c.name: c.kind for c in plan.protected}
+    numbers = [c for c in plan.protected if c.kind in NUMBERS]
+    wishes = [Wish(CORRELATION, tuple(c.name for c in numbers[:2]), 0.1)] if len(numbers) > 1 else []
+    for c in plan.protected:
+        if c in numbers and c.lower is not None and c.upper is not None and c.upper > c.lower:
+            wishes.append(Wish(MEAN, (c.name,), float(f"{(c.upper - c.lower) / 50:.1g}")))
+        elif c.kind in CLASSES and c.domain:
+            wishes.append(Wish(SHARE, (c.name,), 0.03, c.domain[0]))
+    return next((wish.text for wish in wishes if _is_read(wish, named)), "")
+
+
+def _is_read(wish: Wish, named: Mapping[str, str | None]) -> bool:
+    """Return whether what is typed is read as meant: a name may hold a comma."""
+    try:
+        return Wish.parse(wish.text).checked(named) == wish
+    except ParameterError:
+        return False
+
+
 def with_wish(plan: DraftPlan, question: Question, margin: str) -> DraftPlan:
     """Return the plan with another margin wished for a question, or with none where ``margin`` is empty.
 
@@ -480,9 +502,11 @@ def figure(question: Question, value: float) -> str:
 
 
 def _half(question: Question, half: float) -> str:
+    """Return a margin; one far below what is asked for is only said to be below 0.01 % or 0.0001."""
+    tiny = 0 < half < LEAST_SHOWN <= question.enough / 10
     if question.asked == "share":
-        return f"± {half_width(min(100 * half, 100))} %"
-    return f"± {half_width(half)}"
+        return f"± {localised('<0.01') if tiny else half_width(min(100 * half, 100))} %"
+    return f"± {localised('<0.0001') if tiny else half_width(half)}"
 
 
 def _margin(question: Question) -> str:
