@@ -253,6 +253,8 @@ def test_bounds_of_dates_from_the_data_are_whole_years():
         (["01/31/2024", "02/01/2024", "2024-03-01"], True, "month-first", ("2024-01-31", "2024-03-01")),
         (["01.02.2024", "03.02.2024", None], True, "day-first", ("2024-02-01", "2024-02-03")),
         (["01/02/2024", "03/02/2024"], True, None, ("2024-02-01", "2024-02-03")),
+        (["1.2.69", "3.12.68", "05.06.2001"], True, "day-first", ("1969-02-01", "2068-12-03")),
+        (["1/31/99", "2/1/00 8:30"], True, "month-first", ("1999-01-31", "2000-02-01")),
     ],
 )
 def test_order_of_dates_is_guessed_for_the_steward_alone(cells, last, order, bounds):
@@ -265,6 +267,13 @@ def test_order_of_dates_is_guessed_for_the_steward_alone(cells, last, order, bou
     else:
         attribute = attribute_from_data(profiled)
         assert (attribute.date_order, attribute.bounds_origin) == (order, "data")
+
+
+def test_the_centuries_of_years_of_two_digits_are_said():
+    whats = [[one.what for one in column(cells).suspicions] for cells in (["1.2.69", "3.4.2012"], ["1.2.1969 9:30.45"])]
+    assert [("century" in each) for each in whats] == [True, False]
+    dashed = column(["24-01-31", "24-02-28", "23-02-27"])
+    assert (dashed.kind, dashed.suspicions[0].what) == ("category", "date")
 
 
 @pytest.mark.parametrize(

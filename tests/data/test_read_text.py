@@ -246,3 +246,22 @@ def test_titles_above_the_header_that_a_spreadsheet_has_filled_up_are_said(tmp_p
     )
     skipped = read_table(path, ReadOptions(skip_lines=2))
     assert (skipped.facts.titles, skipped.names, skipped.notices) == (0, ("ward", "age", "cost"), ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("A;3\nB;5\n", ()),
+        ("A;3\n;\nB;5\n", ()),
+        ("A;3\nB;5\n;\n", ("the last row has no value",)),
+        ("A;3\nGesamt:;3\n;\n ; \n", ("the last 2 rows have no value", "the last row begins with Gesamt:")),
+        ("A;3\n;TỔNG CỘNG\n", ("the last row begins with TỔNG CỘNG",)),
+        ("Total;3\nA;3\nTotally;5\n", ()),
+    ],
+)
+def test_blank_rows_and_a_line_of_totals_at_the_end_are_told_of_and_kept(tmp_path, rows, said):
+    path = tmp_path / "wards.csv"
+    path.write_text(f"ward;age\n{rows}", "utf-8")
+    table = read_table(path)
+    assert tuple(each.split(":")[0] for each in table.to_check) == tuple(each.split(":")[0] for each in said)
+    assert table.rows == rows.count("\n")

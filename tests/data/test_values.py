@@ -162,6 +162,7 @@ def test_dates_become_day_numbers(cells, expected):
             r"\(column x, row 2, line 3\); "
             'write date_order = "day-first" or date_order = "month-first" in the plan',
         ),
+        (["1.2.24"], "'1.2.24' has its year last"),
         (["31.01.2024"], "'31.01.2024' has its year last"),  # not even a day above 12 settles it: it speaks for one row
         (["24-01-31"], "'24-01-31' is not a date"),
         (["+2024-01-31"], r"'\+2024-01-31' is not a date"),

@@ -221,6 +221,7 @@ def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands
         ("a,id,id\n" + CELLS, "the repeated columns are called id.1; use “header row no” if the first row is data"),
         ("a,,id\n" + CELLS, "The header names no column 2; it is called column2."),
         ("a,b,c\nm,s,t\n" + CELLS.replace("x", ""), "use “skip lines 1” to take the names from it"),
+        ("a,b\nm,1\nx,2\nTotal,3\n,\n", "⚠ The last row begins with Total: delete it"),
         ("n\n" + "Zoé\n" * 9, "The file is not UTF-8; its encoding was guessed as cp1252"),
     ],
 )

@@ -13,6 +13,7 @@ from workbench.data.csv.options import Dialect
 from workbench.data.joined import matched
 from workbench.data.table import Doubt, FileFacts, Joined, Table
 from workbench.params import counted, one_line
+from workbench.signals import Notice
 
 _MOST_LABELS = 12
 
@@ -24,6 +25,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table = read_data(options, context)
+    for sentence in table.last_rows:
+        context.emit(Notice("info", sentence))
     columns = profile(table, cancel=context.cancel, emit=context.emit)
     return {
         "source": table.source,
@@ -32,7 +35,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "columns": [_column(column, table.facts) for column in columns],
         "renamed": list(table.renamed),
         "dialect": _dialect(table.dialect),
-        "notices": [*table.notices, *filter(None, [table.repeated])],
+        "notices": [*table.notices, *table.to_check],
         "doubts": [_doubt(doubt) for doubt in table.doubts],
         "part": {"option": table.facts.option, "read": table.facts.part, "of": list(table.facts.parts)},
         **({} if table.joined is None else {"joined": _joined(table, table.joined)}),

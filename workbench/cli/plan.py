@@ -133,7 +133,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     )
     _keep_filled(options.output, made.unfilled)
     taken = f"domains, bounds and rows of a person are those of the release {release_id}" if release_id else ""
-    notes = [*made.notes, *filter(None, (made.on_target, taken, table.repeated))]
+    notes = [*made.notes, *filter(None, (made.on_target, taken)), *table.to_check]
     for note in notes:
         context.emit(Notice("info", note))
     kept = ", as is rows_per_person" if persons(found) is not None and options.rows_per_person is None else ""

@@ -90,7 +90,9 @@ class Attribute(Parameters):
         help='what the file writes where a value is missing, such as ["-9", "99"], beside an empty cell; [] for none',
     )
     date_order: str | None = choice(
-        choices=DATE_ORDERS, default=None, help="day or month first, in dates with the year last, such as 03/12/2020"
+        choices=DATE_ORDERS,
+        default=None,
+        help="day or month first, in dates with the year last, such as 03/12/2020 or 3.12.20",
     )
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.options import Dialect
+from workbench.data.ending import ending
 from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
@@ -290,6 +291,16 @@ class Table:
             f"the header has the same name more than once; the repeated columns are called "
             f"{', '.join(self.renamed)}; use --header no if the first row is data"
         )
+
+    @property
+    def last_rows(self) -> tuple[str, ...]:
+        """What a person should look at in the last rows, a sentence each; nothing of rows that are not in memory."""
+        return ending(self.stored) if isinstance(self.stored, pl.DataFrame) else ()
+
+    @property
+    def to_check(self) -> tuple[str, ...]:
+        """The notices about the header and the last rows, for where a table is described or planned."""
+        return (*filter(None, [self.repeated]), *self.last_rows)
 
     @property
     def decimal(self) -> str | None:

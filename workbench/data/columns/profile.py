@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.missing import MISSING_WORDS, marked, missing_cells
-from workbench.data.columns.values import doubles, numbers, year_last
+from workbench.data.columns.values import doubles, numbers, short_years, year_last
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
 from workbench.data.rows_in_parts import each_part
 from workbench.data.schema import Attribute
@@ -41,7 +41,9 @@ _WHOLE = r"^\s*[+-]?[0-9]+(\.0*)?\s*$"
 _PADDED = r"^\s*0[0-9]+\s*$"
 _GROUPED = r"^\s*[+-]?[0-9]{1,3}(([.][0-9]{3})*|(,[0-9]{3})*)\s*$"
 _LIKE_NUMBER = r"^\s*[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*$"
-_LIKE_DATE = r"^\s*([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})([T ].*)?$"
+_LIKE_DATE = (
+    r"^\s*([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}([-/.][0-9]{4}|[/.][0-9]{2}))([T ].*)?$"
+)
 _COMPACT_DATE = r"^\s*(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])\s*$"
 _LOOKS = (
     ("e-mail", r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$", "the values look like e-mail addresses"),
@@ -49,7 +51,7 @@ _LOOKS = (
     (
         "date",
         r"^\s*[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/. ][0-9]{2,4}\s*$",
-        "the values look like dates in a form that is not understood",
+        "the values look like dates in a form that is not understood: write them as 2024-01-31",
     ),
     (
         "percent",
@@ -104,6 +106,7 @@ class Suspicion:
 
 
 DATE_ORDER = Remedy(DECLARE, "declare date_order", {"key": "date_order"})
+CENTURY = "years of two digits are read as 1969 to 1999 and 2000 to 2068; write them with four digits if that is wrong"
 MISSING_CODES = Remedy(DECLARE, "declare missing_codes", {"key": "missing_codes"})
 
 
@@ -395,6 +398,8 @@ def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, l
         stated.append(Suspicion("date-order", "it is not clear which part is the day and which the month", DATE_ORDER))
     elif last:
         stated.append(Suspicion("date-order", f"the year is last, and the order looks {order}", DATE_ORDER))
+    if short_years(values).any():
+        stated.append(Suspicion("century", CENTURY))
     if values.str.contains(":", literal=True).any():
         stated.append(Suspicion("time", "the time of day is left out"))
     return "date", _Reading(x, last, order), stated

@@ -85,8 +85,12 @@ _TIME = r"(?:[T ][0-9]{1,2}:[0-9]{2}.*)?\s*$"
 _ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _YEAR_FIRST = r"^\s*(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})" + _TIME
 _COMPACT = r"^\s*(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})\s*$"
-_DAY_FIRST = r"^\s*(?P<day>[0-9]{1,2})[-/.](?P<month>[0-9]{1,2})[-/.](?P<year>[0-9]{4})" + _TIME
-_MONTH_FIRST = r"^\s*(?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})[-/.](?P<year>[0-9]{4})" + _TIME
+# Of two digits only after a dot or a slash: 24-01-31 is rather one with the year first.
+_LAST_YEAR = r"(?P<year>[-/.][0-9]{4}|[/.][0-9]{2})" + _TIME
+_DAY_FIRST = r"^\s*(?P<day>[0-9]{1,2})[-/.](?P<month>[0-9]{1,2})" + _LAST_YEAR
+_MONTH_FIRST = r"^\s*(?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})" + _LAST_YEAR
+_SHORT_YEAR = r"^\s*[0-9/.-]*[/.][0-9]{2}" + _TIME
+_FIRST_SHORT = 69  # the first year of two digits that is in the 20th century
 _MEND = ("write it as 2024-01-31", REPLACE_VALUES)
 
 
@@ -94,7 +98,8 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     """Return the day numbers of a column of dates, shape (n,); a missing date is NaN.
 
     ``2024-01-31`` (also with ``/`` or ``.``, or without leading zeros) and ``20240131`` need no declaration;
-    dates with the year last are read as ``attribute.date_order`` says.
+    dates with the year last are read as ``attribute.date_order`` says, and then years of two digits as POSIX reads
+    them: 69 to 99 as 1969 to 1999, 00 to 68 as 2000 to 2068.
 
     Raises:
         InputError: a cell is not a date, or has its year last and no order is declared.
@@ -133,16 +138,24 @@ def year_last(cells: pl.Series) -> pl.Series:
     return cells.str.contains(_DAY_FIRST).fill_null(value=False)
 
 
+def short_years(cells: pl.Series) -> pl.Series:
+    """Return which cells are dates that end with a year of two digits, shape (n,)."""
+    return year_last(cells) & cells.str.contains(_SHORT_YEAR).fill_null(value=False)
+
+
 def first_two(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Return the first and the second number of dates with the year last, each of shape (n,); null elsewhere."""
-    parts = cells.str.extract_groups(_DAY_FIRST).struct.unnest().cast(pl.Int32)
-    return parts["day"], parts["month"]
+    parts = cells.str.extract_groups(_DAY_FIRST).struct.unnest()
+    return parts["day"].cast(pl.Int32), parts["month"].cast(pl.Int32)
 
 
 def _iso(cells: pl.Series, form: str) -> pl.Series:
     """Return the dates of ``form`` as 2024-01-31, and null elsewhere."""
     parts = cells.str.extract_groups(form).struct.unnest()
-    padded = [parts["year"], parts["month"].str.zfill(2), parts["day"].str.zfill(2)]
+    year = parts["year"].str.strip_chars_start("-/.")
+    recent = "20" + year
+    short = recent.zip_with(recent < f"20{_FIRST_SHORT}", "19" + year)
+    padded = [short.zip_with(year.str.len_chars() == 2, year), parts["month"].str.zfill(2), parts["day"].str.zfill(2)]
     return pl.select(pl.concat_str(padded, separator="-")).to_series()
 
 

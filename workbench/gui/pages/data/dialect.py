@@ -266,8 +266,7 @@ def notices_in_words(table: Table, *, beside: bool = False) -> str:
 
     Where these are is said unless they are ``beside``.
     """
-    notices = (*table.notices, *filter(None, [table.repeated]))
-    found = [_OPTION.subn(_field, tr_sentence(notice)) for notice in notices]
+    found = [_OPTION.subn(_field, tr_sentence(notice)) for notice in (*table.notices, *table.to_check)]
     lines = [f"⚠ {as_sentence(worded)}" for worded, _ in found]
     if not beside and any(options for _, options in found):
         lines[-1] += " " + tr("The fields named here are under “How it is read”.")

@@ -163,9 +163,11 @@ class DataPage(PageFrame):
             self._read_again(options, replaced=True)
 
     def _skip_titles(self) -> None:
+        from workbench.data.csv.options import ReadOptions
+
         opened = self.session.opened
         assert opened is not None
-        stated = self.dialect.options() if self._shown == "dialect" else opened.options
+        stated = (self.dialect.options() if self._shown == "dialect" else None) or opened.options or ReadOptions()
         self._read_again(replace(stated, skip_lines=opened.table.facts.titles))
 
     def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
