@@ -10,6 +10,7 @@ from workbench import api
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.release.documents.release_document import belief_table
 from workbench.release.documents.risk_document import NO_ATTACK, NOT_DP, TABLE_ALONE, in_short, risk_document
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.ledger import Ledger
@@ -18,6 +19,7 @@ from workbench.render.document import Document, Grid
 from workbench.render.values import Bar, BarsFigure
 from workbench.risk import attacks
 from workbench.risk.attacks import RELEASE
+from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.outcome import Rate
 
 ASKED = ReportRequest(quasi=("age", "sex", "zip"), sensitive="label", attacks=100)
@@ -97,6 +99,13 @@ def test_a_copy_is_attacked_by_every_attack_on_releases(people, released, tmp_pa
     assert page.count("src=") == 3
     with Ledger.read(tmp_path / "l.sqlite") as book:
         assert sorted({shown.study for shown in book.figures()}) == ["attack", "quality", "risk"]
+
+
+def test_what_epsilon_allows_of_a_fact_is_by_the_replace_one_figure(people, tmp_path):
+    found = risk_report(people[0], request=ASKED, ledger=tmp_path / "l.sqlite")
+    held = dataclasses.replace(found, guarantee=Guarantee(epsilon=1.0, replaced=(2.0, 0.0)))
+    (section,) = (s for s in risk_document(held).sections if s.title == "What ε allows")
+    assert next(b for b in section.blocks if isinstance(b, Grid)) == belief_table(2.0)
 
 
 def test_an_attack_that_needs_a_control_set_says_so(people, released, tmp_path):
