@@ -88,7 +88,7 @@ STEPS = (
         "dpsgd sample:iris --target species --bounds iris.toml --network mlp --epsilon 3 --delta 1e-3 --batch 16 "
         "--epochs 1 --lr 0.5 --clip 1 -o network",
         status=2,
-        says="privacy-workbench[deep]",
+        says=".whl[deep]",
     ),
     Step("ledger verify"),
     Step("nonsense", status=2, says="is not known"),
