@@ -12,9 +12,8 @@ from environment import Environment
 
 Step = tuple[str, list[str]]
 
-# For two cores: a test waits for the disk, a child or a clock in a fifth of its time, in which another one works.
 # tests/conftest.py shares them out.
-WHOLE_SUITE = ("-n", "3", "--dist", "loadscope")
+WHOLE_SUITE = ("-n", "2", "--dist", "loadscope")
 
 
 def checks(environment: Environment) -> list[Step]:
@@ -54,7 +53,7 @@ def passes(step: Step, environment: Environment, variables: Mapping[str, str]) -
 
 @contextlib.contextmanager
 def collecting(environment: Environment, variables: Mapping[str, str]) -> Iterator[None]:
-    """Let pytest read the tests beside other work: it compiles and keeps each file, which all its processes need.
+    """Let pytest read the tests beside other work: it compiles and keeps each file, which both its processes need.
 
     A fault that it finds is told of by the tests, which read the same files.
     """
@@ -65,7 +64,7 @@ def collecting(environment: Environment, variables: Mapping[str, str]) -> Iterat
 
 
 def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
-    """Run all of it, the tests in three processes; return 0 where nothing was found, else pytest's status or 1.
+    """Run all of it, the tests in two processes; return 0 where nothing was found, else pytest's status or 1.
 
     Where pytest is told something, it is told only that.
     """

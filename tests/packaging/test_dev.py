@@ -196,12 +196,12 @@ class TestVerification:
         assert self.lines[-1][1:] == ["-m", "pytest", "-k", "plan"]
 
     @pytest.mark.usefixtures("ran")
-    def test_the_whole_suite_runs_in_three_processes(self):
+    def test_the_whole_suite_runs_in_two_processes(self):
         assert verification.run(Environment(ROOT), []) == 0
-        assert self.lines[-1][1:] == ["-m", "pytest", "-n", "3", "--dist", "loadscope"]
+        assert self.lines[-1][1:] == ["-m", "pytest", "-n", "2", "--dist", "loadscope"]
 
     @pytest.mark.usefixtures("ran")
-    def test_what_all_processes_need_is_compiled_beside_the_checks(self):
+    def test_what_both_processes_need_is_compiled_beside_the_checks(self):
         assert verification.run(Environment(ROOT), []) == 0
         assert self.lines[0] == ["reads", "-m", "pytest", "--collect-only", "--quiet"]
         assert self.lines[-2] == ["has read"]
