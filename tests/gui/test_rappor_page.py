@@ -107,7 +107,7 @@ def test_both_figures_follow_the_fields_and_a_release_is_charged_first_and_decod
     assert not ready.page._results._badge.isVisible()
     assert ready.findChild(QAbstractButton, "rappor_release_verify").isVisible()
     # A second one passes the cap, which the first has set.
-    assert "remain" in note(ready)
+    assert "nothing is left" in note(ready)
     assert not enabled(ready, "rappor_release")
     assert statuses() == ["charged"]
 

@@ -50,7 +50,7 @@ def test_the_best_guess_is_that_of_the_worst_mechanism():
 
 def test_a_belief_about_a_fact_is_referred_to_the_replace_one_figure():
     """A row in place of another is two steps of zero-out: of a central release they may cost twice the ε."""
-    assert "the replace-one ε of the certificate, at most twice as large" in named(1.0)["belief"].text[3]
+    assert "certificate's replace-one ε here, which is at most twice as large" in named(1.0)["belief"].text[3]
 
 
 def test_the_insurer_pays_by_e_to_the_epsilon():
