@@ -79,8 +79,9 @@ def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> 
     require_used(options, options.data)
     stated, names = read_options(options, ReadOptions), [a.name for a in opened.attributes]
     form = usable(opened.card.get(READING, {}), options.data)
-    how = over(stated, ReadOptions.from_plain(form))
-    if any(getattr(how, name) != getattr(ReadOptions.from_plain(form), name) for name in form):
+    trained = ReadOptions.from_plain(form)
+    how = over(stated, trained)
+    if any(getattr(how, name) != getattr(trained, name) for name in form):
         form, how = {}, stated  # the options are of a file of another form
     try:
         table = read_table(options.data, how, names, cancel=context.cancel, replace_invalid=options.replace_invalid)

@@ -42,7 +42,7 @@ FORM = (
 
 
 def form_of(reading: ReadOptions | None) -> dict[str, Any]:
-    """Return what is stated of the form of a file, as the card of a model has it for the files to predict."""
+    """Return the form of a file as far as a plan states it: a model's card keeps it for the files to predict."""
     plain = {} if reading is None else reading.to_plain()
     return {name: plain[name] for name in FORM if name in plain}
 
