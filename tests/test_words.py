@@ -141,8 +141,19 @@ def test_no_docstring_has_a_banned_word():
     assert not found, "\n".join(found)
 
 
-LITERAL = re.compile(r"``.*?``|tell(s|ing)? the truth", re.DOTALL)
-"""Code in a docstring, and the one truth that a coin tells."""
+def test_no_description_of_a_field_has_a_banned_word():
+    comment = re.compile(r"^    (?:\w+: .*  )?# (?P<text>.*)$", re.MULTILINE)
+    found = [
+        f"{file.relative_to(ROOT)}: {described['text']}"
+        for file in SOURCES
+        for described in comment.finditer(file.read_text("utf-8"))
+        if NAMES & set(re.findall(r"[a-z]+", LITERAL.sub("", described["text"].lower())))
+    ]
+    assert not found, "\n".join(found)
+
+
+LITERAL = re.compile(r"``.*?``|`[^`]*`|tell(s|ing)? the truth", re.DOTALL)
+"""Code in a text, and the one truth that a coin tells."""
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)

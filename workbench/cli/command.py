@@ -47,27 +47,17 @@ Run = Callable[[argparse.Namespace, Context], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Command:
-    """One subcommand of ``workbench``: a file of this folder declares one as ``COMMAND``.
+    """One subcommand of ``workbench``: a file of this folder declares one as ``COMMAND``."""
 
-    Attributes:
-        example: a command line that works as it is (on bundled samples).
-        configure: adds its arguments to a parser.
-        run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
-        text: the short human text of that object.
-        name: the word after ``workbench``; like ``help``, the list of commands has it (:mod:`workbench.cli.catalogue`).
-        help: one line.
-        releases: whether it publishes something; such a command refuses ``--seed``.
-        foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
-            ``exit_code`` and is not printed.
-    """
-
-    example: str
-    configure: Callable[[argparse.ArgumentParser], None]
-    run: Run
-    text: Callable[[Mapping[str, Any]], str]
-    name: str = ""
-    help: str = ""
-    releases: bool = False
+    example: str  # a command line that works as it is (on bundled samples)
+    configure: Callable[[argparse.ArgumentParser], None]  # adds its arguments to a parser
+    run: Run  # does the work; returns the object that `--json` prints. `"ok": False` in it means exit 5.
+    text: Callable[[Mapping[str, Any]], str]  # the short human text of that object
+    name: str = ""  # the word after `workbench`; like `help`, the list of commands has it (`workbench.cli.catalogue`)
+    help: str = ""  # one line
+    releases: bool = False  # whether it publishes something; such a command refuses `--seed`
+    # Whether it stays in the main thread (a window can live nowhere else); its result then names the `exit_code` and is
+    # not printed.
     foreground: bool = False
 
 

@@ -46,22 +46,14 @@ _ROWS = IntegerField(help="number of rows, for --forecast", at_least=1, upto=10*
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person asked for.
+    """What a person asked for."""
 
-    Attributes:
-        request: the options of the kind.
-        epsilon: of one row; 0 where it follows from the request.
-        delta: of one row.
-        rows: the number of rows as the plan reads them.
-        work: what is released.
-    """
-
-    request: Any
+    request: Any  # the options of the kind
     plan: Plan
-    epsilon: Decimal
-    delta: Decimal
-    rows: int
-    work: Work
+    epsilon: Decimal  # of one row; 0 where it follows from the request
+    delta: Decimal  # of one row
+    rows: int  # the number of rows as the plan reads them
+    work: Work  # what is released
 
 
 class KindCommand:

@@ -17,13 +17,9 @@ OPTION, KEY = "--impossible", "impossible"
 
 @dataclass(frozen=True)
 class Statement:
-    """Values of some columns that do not occur together.
+    """Values of some columns that do not occur together."""
 
-    Attributes:
-        parts: (column, its values and ranges as they were written).
-    """
-
-    parts: tuple[tuple[str, tuple[str, ...]], ...]
+    parts: tuple[tuple[str, tuple[str, ...]], ...]  # (column, its values and ranges as they were written)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -38,18 +38,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Workers:
-    """Where parts are read.
+    """Where parts are read."""
 
-    Attributes:
-        address: of the scheduler.
-        emit: receives progress, and a warning before rows leave this computer unencrypted.
-        cancel: stops at once.
-        file: where the scheduler has written its address, which another one that takes its place replaces.
-    """
-
-    address: str
-    emit: Emit
-    cancel: CancelToken
+    address: str  # of the scheduler
+    emit: Emit  # receives progress, and a warning before rows leave this computer unencrypted
+    cancel: CancelToken  # stops at once
+    # Where the scheduler has written its address, which another one that takes its place replaces.
     file: Path | None = None
     _warned: list[str] = field(default_factory=list, repr=False)
 
@@ -124,27 +118,16 @@ def workers_of(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Some rows, as they are described to a worker.
+    """Some rows, as they are described to a worker."""
 
-    Attributes:
-        number: of the part.
-        rows_before: how many rows come before them.
-        frame: their cells; or ``None`` where they are read from bytes.
-        how: how they are.
-        path: the file, or the table of a database, that has the bytes; ``None`` where they are sent.
-        ranges: where they are: bytes of the file, or keys of the table.
-        texts: the bytes that are sent.
-        digest: SHA-256 of all the bytes.
-    """
-
-    number: int
-    rows_before: int
-    frame: pl.DataFrame | None = None
-    how: Any = None
-    path: str | None = None
-    ranges: tuple[tuple[int, int], ...] = ()
-    texts: tuple[bytes, ...] = ()
-    digest: bytes = b""
+    number: int  # of the part
+    rows_before: int  # how many rows come before them
+    frame: pl.DataFrame | None = None  # their cells; or `None` where they are read from bytes
+    how: Any = None  # how they are
+    path: str | None = None  # the file, or the table of a database, that has the bytes; `None` where they are sent
+    ranges: tuple[tuple[int, int], ...] = ()  # where they are: bytes of the file, or keys of the table
+    texts: tuple[bytes, ...] = ()  # the bytes that are sent
+    digest: bytes = b""  # SHA-256 of all the bytes
 
 
 class PartsOnWorkers(Sequence[_Part]):

@@ -17,22 +17,15 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Opened:
-    """What a file says of itself before its cells are read.
+    """What a file says of itself before its cells are read."""
 
-    Attributes:
-        rows: the number of rows.
-        columns: the names of the columns.
-        read: the cells, shape (rows, columns).
-        facts: what else it says, by the attributes of :class:`~workbench.data.table.FileFacts` and of the table
-            (``notices``, ``blank_lines``, ``renamed``); complete once the cells are read.
-        typed: whether its columns have types, unlike those of text.
-    """
-
-    rows: int
-    columns: list[str]
-    read: Callable[[], pl.DataFrame]
+    rows: int  # the number of rows
+    columns: list[str]  # the names of the columns
+    read: Callable[[], pl.DataFrame]  # the cells, shape (rows, columns)
+    # What else it says, by the attributes of `workbench.data.table.FileFacts` and of the table (`notices`,
+    # `blank_lines`, `renamed`); complete once the cells are read.
     facts: dict[str, Any] = field(default_factory=dict)
-    typed: bool = True
+    typed: bool = True  # whether its columns have types, unlike those of text
 
 
 @dataclass(frozen=True)

@@ -38,20 +38,13 @@ _SHARE_OF_FREE = 0.6
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a file, and the bytes from which another process makes them.
+    """Some rows of a file, and the bytes from which another process makes them."""
 
-    Attributes:
-        file: which of the files they are in.
-        ranges: of its bytes: the first one, and the one behind the last.
-        rows_before: how many rows of the table come before them.
-        how: what a :class:`PieceReader` needs to know beside the bytes.
-        keys: where others get the bytes from a database: the keys of the first row and of the last.
-    """
-
-    file: int
-    ranges: tuple[tuple[int, int], ...]
-    rows_before: int
-    how: Any
+    file: int  # which of the files they are in
+    ranges: tuple[tuple[int, int], ...]  # of its bytes: the first one, and the one behind the last
+    rows_before: int  # how many rows of the table come before them
+    how: Any  # what a `PieceReader` needs to know beside the bytes
+    # Where others get the bytes from a database: the keys of the first row and of the last.
     keys: tuple[tuple[int, int], ...] = ()
 
 
@@ -63,18 +56,13 @@ class PieceReader(Protocol):
 
 
 class Rows(ABC):
-    """Rows of text cells that are not in memory.
-
-    Attributes:
-        columns: the names of their columns.
-        files: what another process reads the rows from, and how a person names each; none where it cannot.
-        reading: how it reads them.
-    """
+    """Rows of text cells that are not in memory."""
 
     height: int
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # the names of their columns
+    # What another process reads the rows from, and how a person names each; none where it cannot.
     files: tuple[tuple[FileBytes, str], ...] = ()
-    reading: PieceReader
+    reading: PieceReader  # how it reads them
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of about ``size`` bytes of text, in order; they are for rows that have files."""
@@ -106,16 +94,11 @@ class Rows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Part(Rows):
-    """Some rows, which are read when they are used.
-
-    Attributes:
-        columns: their columns.
-        read: reads them.
-    """
+    """Some rows, which are read when they are used."""
 
     height: int
-    columns: tuple[str, ...]
-    read: Callable[[], pl.DataFrame]
+    columns: tuple[str, ...]  # their columns
+    read: Callable[[], pl.DataFrame]  # reads them
 
     def load(self) -> pl.DataFrame:
         """Return the rows."""

@@ -27,39 +27,26 @@ ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Candidate:
-    """One possible reading of a doubtful part of a file.
+    """One possible reading of a doubtful part of a file."""
 
-    Attributes:
-        value: the value of the option, in words if it is a blank.
-        option: the option that states it, as typed in a shell.
-        cells: some of the affected cells in this reading, the same ones for every candidate. Private: for the
-            screen, never for a log.
-        fits: whether the file can be read this way at all.
-    """
-
-    value: str
-    option: str
+    value: str  # the value of the option, in words if it is a blank
+    option: str  # the option that states it, as typed in a shell
+    # Some of the affected cells in this reading, the same ones for every candidate. Private: for the screen, never for
+    # a log.
     cells: tuple[str, ...] = field(default=(), repr=False)
-    fits: bool = True
+    fits: bool = True  # whether the file can be read this way at all
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """A guess about a file that one row could change, or that is only what the file says of itself.
+    """A guess about a file that one row could change, or that is only what the file says of itself."""
 
-    Attributes:
-        name: the attribute of :class:`~workbench.data.csv.options.ReadOptions` that it is about.
-        guess: what was guessed, as a clause.
-        option: the option that states the guess.
-        candidates: how the affected cells read under the guess, which comes first, and under the alternatives.
-        by_a_row: whether one row could change it.
-    """
-
-    name: str
-    guess: str
-    option: str
+    name: str  # the attribute of `workbench.data.csv.options.ReadOptions` that it is about
+    guess: str  # what was guessed, as a clause
+    option: str  # the option that states the guess
+    # How the affected cells read under the guess, which comes first, and under the alternatives.
     candidates: tuple[Candidate, ...] = ()
-    by_a_row: bool = True
+    by_a_row: bool = True  # whether one row could change it
 
     def readings(self) -> str:
         """Return how a doubtful cell reads under each candidate."""
@@ -90,27 +77,18 @@ class _Frame:
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What a file says of itself and of its columns, beside the cells. Nobody has confirmed that it is right.
+    """What a file says of itself and of its columns, beside the cells. Nobody has confirmed that it is right."""
 
-    Attributes:
-        labels: what a column is, in words, by its name.
-        values: what the values of a column mean: value → label, by the name of the column.
-        missing: the values of a column that the file declares missing, in words, by its name.
-        part: the sheet of a workbook, or the member of an archive, that was read.
-        parts: all of them that could have been read.
-        option: the option that chooses among them: ``sheet`` or ``member``; empty where there is nothing to choose.
-        options: the reading options that mean something for a file of its format.
-        titles: rows above the one that seems to be the header, where that is not the first of a sheet.
-    """
-
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)  # what a column is, in words, by its name
+    # What the values of a column mean: value → label, by the name of the column.
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # The values of a column that the file declares missing, in words, by its name.
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    part: str = ""
-    parts: tuple[str, ...] = ()
-    option: str = ""
-    options: tuple[str, ...] = ()
-    titles: int = 0
+    part: str = ""  # the sheet of a workbook, or the member of an archive, that was read
+    parts: tuple[str, ...] = ()  # all of them that could have been read
+    option: str = ""  # the option that chooses among them: `sheet` or `member`; empty where there is nothing to choose
+    options: tuple[str, ...] = ()  # the reading options that mean something for a file of its format
+    titles: int = 0  # rows above the one that seems to be the header, where that is not the first of a sheet
 
     @classmethod
     def from_plain(cls, said: Mapping[str, Any]) -> FileFacts:
@@ -138,66 +116,47 @@ class FileFacts:
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """What a table was joined of.
+    """What a table was joined of."""
 
-    Attributes:
-        first: the table whose rows it has. second: the one that says more of their persons.
-        person: the column of ``first`` that identifies a person. on: that of ``second``.
-        names: the columns of ``second`` but that one, in order, as they are called here.
-    """
-
-    first: Table
+    first: Table  # the table whose rows it has. second: the one that says more of their persons.
     second: Table
-    person: str
+    person: str  # the column of `first` that identifies a person. on: that of `second`.
     on: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the columns of `second` but that one, in order, as they are called here
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of text cells. Everything in it is private.
+    """Rows of text cells. Everything in it is private."""
 
-    Attributes:
-        frame: the cells as polars ``String`` columns, shape (rows, columns); null is a missing cell (an empty one).
-            Of a table that is read in parts (:attr:`in_parts`) it is read when it is first used, if memory allows.
-        source: the table's path or ``sample:NAME``.
-        dialect: how the text file was written, or ``None`` for other formats.
-        first_line: the line of the file of the first row, or ``None`` if lines and rows do not
-            correspond (a cell that spans lines, a blank line, or no text file).
-        notices: sentences about choices that the reader made for the person.
-        doubts: guesses about the file that nobody has confirmed and that decide how rows are read.
-        renamed: columns whose name the header had used before: ``a.1`` is its second ``a``.
-        blank_lines: for each blank line among the rows the index of the row that follows it, ascending. They are not
-            rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
-        replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
-        digest: SHA-256 of the bytes of the file; empty of a table that was not read from one.
-        types: the types that the columns have in the file; empty of a file of text.
-        missing_marks: the stated marks of a missing value, which are still in ``frame``; ``None`` where nobody stated
-            them (:mod:`workbench.data.columns.missing` says what is missing then).
-        missing_codes: by column the cells that are declared to mean a missing value, which are still in ``frame``, too.
-        rows_before: how many rows of the whole table come before a part of it.
-        row_numbers: of rows that were picked from a table the number of each in it, counted from 0.
-        facts: what its file says beside the cells.
-        joined: the two tables that it was made of, where it was.
-    """
-
+    # The cells as polars `String` columns, shape (rows, columns); null is a missing cell (an empty one). Of a table
+    # that is read in parts (`in_parts`) it is read when it is first used, if memory allows.
     frame: pl.DataFrame
-    source: str
-    dialect: Dialect | None = None
+    source: str  # the table's path or `sample:NAME`
+    dialect: Dialect | None = None  # how the text file was written, or `None` for other formats
+    # The line of the file of the first row, or `None` if lines and rows do not correspond (a cell that spans lines, a
+    # blank line, or no text file).
     first_line: int | None = None
-    notices: tuple[str, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    renamed: tuple[str, ...] = ()
-    digest: bytes = b""
+    notices: tuple[str, ...] = ()  # sentences about choices that the reader made for the person
+    doubts: tuple[Doubt, ...] = ()  # guesses about the file that nobody has confirmed and that decide how rows are read
+    renamed: tuple[str, ...] = ()  # columns whose name the header had used before: `a.1` is its second `a`
+    digest: bytes = b""  # SHA-256 of the bytes of the file; empty of a table that was not read from one
+    # For each blank line among the rows the index of the row that follows it, ascending. They are not rows of `frame`
+    # (in a file of one column a blank line is an empty cell, and not listed here).
     blank_lines: Sequence[int] = ()
-    replaces_invalid: bool = False
+    replaces_invalid: bool = False  # whether a cell that cannot be used counts as missing, instead of being refused
+    # The types that the columns have in the file; empty of a file of text.
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
+    # The stated marks of a missing value, which are still in `frame`; `None` where nobody stated them
+    # (`workbench.data.columns.missing` says what is missing then).
     missing_marks: tuple[str, ...] | None = None
+    # By column the cells that are declared to mean a missing value, which are still in `frame`, too.
     missing_codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rows_before: int = 0
+    rows_before: int = 0  # how many rows of the whole table come before a part of it
+    # Of rows that were picked from a table the number of each in it, counted from 0.
     row_numbers: Sequence[int] | NDArray[np.integer[Any]] | None = None
-    facts: FileFacts = field(default_factory=FileFacts)
-    joined: Joined | None = None
+    facts: FileFacts = field(default_factory=FileFacts)  # what its file says beside the cells
+    joined: Joined | None = None  # the two tables that it was made of, where it was
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
         """Yield the rows in order, at most ``at_once`` at a time; an error about a part names the row of the whole."""

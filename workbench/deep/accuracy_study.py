@@ -39,23 +39,14 @@ STAGES = (PLAIN, CLIPPED, NOISY)
 
 @dataclass(frozen=True)
 class SeededTraining:
-    """What is trained, and how.
+    """What is trained, and how."""
 
-    Attributes:
-        plan: optimiser, clipping, rows in memory.
-        network: the architecture that the plan names.
-        width: inputs of a row.
-        classes: how many there are.
-        event: sample rate, noise where there is any, and how many steps are taken.
-        norm: how the clipping norm moves, at this event's noise.
-    """
-
-    plan: DpSgdPlan
-    network: Network
-    width: int
-    classes: int
-    event: PoissonGaussian
-    norm: NormRule | None = None
+    plan: DpSgdPlan  # optimiser, clipping, rows in memory
+    network: Network  # the architecture that the plan names
+    width: int  # inputs of a row
+    classes: int  # how many there are
+    event: PoissonGaussian  # sample rate, noise where there is any, and how many steps are taken
+    norm: NormRule | None = None  # how the clipping norm moves, at this event's noise
 
     def run(
         self, stage: str, inputs: Tensor, targets: Tensor, *, seed: int, before_step: Callable[[int], None]

@@ -23,17 +23,11 @@ from workbench.params import InputError, WorkbenchError
 
 @dataclass(eq=False)
 class AdaptiveNorm:
-    """The norm of the next step.
+    """The norm of the next step."""
 
-    Attributes:
-        rule: which quantile it follows, and how fast.
-        clip: the norm C.
-        batch: expected rows of a batch (public).
-    """
-
-    rule: NormRule
-    clip: float
-    batch: float
+    rule: NormRule  # which quantile it follows, and how fast
+    clip: float  # the norm C
+    batch: float  # expected rows of a batch (public)
     _heard: list[Tensor] = field(default_factory=list, init=False, repr=False)
 
     @contextmanager

@@ -42,31 +42,18 @@ Made = Callable[[Schedule, Steps], PrivateStep]
 
 @dataclass(frozen=True)
 class CanaryAudit:
-    """What an audit found.
+    """What an audit found."""
 
-    Attributes:
-        claim: ε by the accountant.
-        delta: its δ.
-        epsilon_lower: with ``confidence``, the step is (ε′, δ)-private for no ε′ below it.
-        canaries: how many there were.
-        guesses: for how many it was guessed whether they were in.
-        right: how many guesses were right.
-        noise: standard deviation of the noise that was seen, divided by the σC that was planned.
-        noise_low: lower end of its confidence interval.
-        noise_high: upper end.
-        confidence: of both statements together.
-    """
-
-    claim: float
-    delta: float
-    epsilon_lower: float
-    canaries: int
-    guesses: int
-    right: int
-    noise: float
-    noise_low: float
-    noise_high: float
-    confidence: float
+    claim: float  # ε by the accountant
+    delta: float  # its δ
+    epsilon_lower: float  # with `confidence`, the step is (ε′, δ)-private for no ε′ below it
+    canaries: int  # how many there were
+    guesses: int  # for how many it was guessed whether they were in
+    right: int  # how many guesses were right
+    noise: float  # standard deviation of the noise that was seen, divided by the σC that was planned
+    noise_low: float  # lower end of its confidence interval
+    noise_high: float  # upper end
+    confidence: float  # of both statements together
 
     @property
     def refuted(self) -> bool:

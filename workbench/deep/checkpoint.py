@@ -45,24 +45,15 @@ _PARAMETERS = "parameters"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunState:
-    """A run between two steps.
+    """A run between two steps."""
 
-    Attributes:
-        step: steps that were counted so far.
-        parameters: the network's, one vector (P,).
-        update: what the optimiser remembers, by name.
-        seconds: spent on the steps.
-        physical_batch: rows in memory at once; fewer than planned after memory was short.
-        records: the private metrics.
-        clip: the clipping norm of the next step; ``None`` in checkpoints of former versions, where it stays.
-    """
-
-    step: int
-    parameters: Tensor
-    update: Mapping[str, Tensor]
-    seconds: float
-    physical_batch: int
-    records: tuple[Record, ...] = ()
+    step: int  # steps that were counted so far
+    parameters: Tensor  # the network's, one vector (P,)
+    update: Mapping[str, Tensor]  # what the optimiser remembers, by name
+    seconds: float  # spent on the steps
+    physical_batch: int  # rows in memory at once; fewer than planned after memory was short
+    records: tuple[Record, ...] = ()  # the private metrics
+    # The clipping norm of the next step; `None` in checkpoints of former versions, where it stays.
     clip: float | None = None
 
     def tensors(self) -> bytes:

@@ -23,19 +23,14 @@ _AT_ONCE = 2**18
 
 @dataclass(frozen=True, eq=False)
 class StepSums:
-    """The sums of one batch.
+    """The sums of one batch."""
 
-    Attributes:
-        total: Σᵢ fᵢ·gᵢ, shape (P,), parameters in the module's order: L2 sensitivity C under zero-out. In single or
-            double precision, as the engine computes.
-        rows: rows in the batch that are not empty (private).
-        loss: sum of their losses (private).
-        correct: how many of them the network classified right (private); the last three are 0 where nobody wants them.
-    """
-
+    # Σᵢ fᵢ·gᵢ, shape (P,), parameters in the module's order: L2 sensitivity C under zero-out. In single or double
+    # precision, as the engine computes.
     total: Tensor
-    rows: int = 0
-    loss: float = 0.0
+    rows: int = 0  # rows in the batch that are not empty (private)
+    loss: float = 0.0  # sum of their losses (private)
+    # How many of them the network classified right (private); the last three are 0 where nobody wants them.
     correct: int = 0
 
 
@@ -107,13 +102,9 @@ def nothing() -> None:
 
 
 class BoundEngine(ABC):
-    """An engine that is bound to a network.
+    """An engine that is bound to a network."""
 
-    Attributes:
-        clipping: how rows are clipped: at a norm a little below C.
-    """
-
-    clipping: SinglePrecision | DoublePrecision
+    clipping: SinglePrecision | DoublePrecision  # how rows are clipped: at a norm a little below C
 
     def __init__(
         self,

@@ -60,52 +60,31 @@ _TRYING = 0.3
 
 @dataclass(frozen=True, eq=False)
 class PublicRows:
-    """Rows that may be looked at freely.
+    """Rows that may be looked at freely."""
 
-    Attributes:
-        make: returns the first n of them: inputs (n, …) as :meth:`Features.encode` gives them, and classes (n,).
-        available: how many there are.
-        made_up: whether they are drawn from the public declarations alone.
-    """
-
+    # Returns the first n of them: inputs (n, …) as `Features.encode` gives them, and classes (n,).
     make: Callable[[int], tuple[NDArray[np.float32], NDArray[np.int64]]]
-    available: int
-    made_up: bool = True
+    available: int  # how many there are
+    made_up: bool = True  # whether they are drawn from the public declarations alone
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedAccuracy:
-    """What a simulation found; it shows nothing of a private row.
+    """What a simulation found; it shows nothing of a private row."""
 
-    Attributes:
-        accuracy: mean over the repeats, on rows that were held out.
-        lowest: of the repeats.
-        highest: of the repeats.
-        without_privacy: the better of the same training without clipping and noise, and with clipping alone.
-        chance: what always naming the commonest class gives.
-        rows: rows of the table that the plan is for.
-        simulated_rows: rows that were trained on.
-        batch: expected rows of a step of the plan.
-        simulated_batch: of a step here.
-        steps: steps of each training.
-        held_out: rows that it was measured on in each repeat.
-        repeats: trainings with noise.
-        made_up: whether the rows were made up from the public declarations; else they are of a public file.
-    """
-
-    accuracy: float
-    lowest: float
-    highest: float
-    without_privacy: float
-    chance: float
-    rows: int
-    simulated_rows: int
-    batch: int
-    simulated_batch: float
-    steps: int
-    held_out: int
-    repeats: int
-    made_up: bool
+    accuracy: float  # mean over the repeats, on rows that were held out
+    lowest: float  # of the repeats
+    highest: float  # of the repeats
+    without_privacy: float  # the better of the same training without clipping and noise, and with clipping alone
+    chance: float  # what always naming the commonest class gives
+    rows: int  # rows of the table that the plan is for
+    simulated_rows: int  # rows that were trained on
+    batch: int  # expected rows of a step of the plan
+    simulated_batch: float  # of a step here
+    steps: int  # steps of each training
+    held_out: int  # rows that it was measured on in each repeat
+    repeats: int  # trainings with noise
+    made_up: bool  # whether the rows were made up from the public declarations; else they are of a public file
 
     @property
     def whole(self) -> bool:

@@ -129,15 +129,10 @@ class SinglePrecision:
 
 @dataclass(frozen=True)
 class Clipping:
-    """A rule at a bound.
+    """A rule at a bound."""
 
-    Attributes:
-        rule: one of :data:`CLIPPINGS`.
-        bound: the most that the norm of a row's contribution may be.
-    """
-
-    rule: str
-    bound: float
+    rule: str  # one of `CLIPPINGS`
+    bound: float  # the most that the norm of a row's contribution may be
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""

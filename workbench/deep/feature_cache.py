@@ -45,17 +45,11 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class CacheState:
-    """What is kept.
+    """What is kept."""
 
-    Attributes:
-        folder: where.
-        sets: features of how many sets of rows.
-        size: bytes of all of them.
-    """
-
-    folder: Path
-    sets: int
-    size: int
+    folder: Path  # where
+    sets: int  # features of how many sets of rows
+    size: int  # bytes of all of them
 
 
 class FeatureCache:

@@ -45,23 +45,14 @@ _OUTGROWN = (
 
 @dataclass(frozen=True)
 class Setting:
-    """What is trained, and how.
+    """What is trained, and how."""
 
-    Attributes:
-        network: the architecture.
-        inputs: numbers of a row.
-        classes: classes to distinguish.
-        batch: rows in memory at once.
-        private: whether each row is clipped and noise is added.
-        slots: numbers that the optimiser keeps for each parameter.
-    """
-
-    network: Network
-    inputs: int
-    classes: int
-    batch: int
-    private: bool = True
-    slots: int = 0
+    network: Network  # the architecture
+    inputs: int  # numbers of a row
+    classes: int  # classes to distinguish
+    batch: int  # rows in memory at once
+    private: bool = True  # whether each row is clipped and noise is added
+    slots: int = 0  # numbers that the optimiser keeps for each parameter
 
     def __post_init__(self) -> None:
         """Refuse impossible sizes."""
@@ -222,29 +213,19 @@ class MemoryForecast:
 
     The constants were measured (``tests/benchmarks/bench_memory_prediction.py``): the C library, torch and the
     accountant decide them, not arithmetic.
-
-    Attributes:
-        beside: threads, the allocator, the curve of ε.
-        model: parameters, the gradient that the optimiser reads, the optimiser's slots, noise that steps share; frozen
-            weights and their copy.
-        reading: the table as a matrix of doubles, and what reading a column takes; freed once ``data`` is complete.
-        data: inputs and classes of all rows.
-        batch: one physical batch and the coins that drew it.
-        backward: its activations, what convolutions keep for each row, and the sum.
-        step: the sum, its noise and the noisy gradient.
-        libraries: what PyTorch adds if it was not used before.
-        preparing: the rows as they were read, and what the frozen part of the network takes to prepare them.
     """
 
-    beside: int
+    beside: int  # threads, the allocator, the curve of ε
+    # Parameters, the gradient that the optimiser reads, the optimiser's slots, noise that steps share; frozen weights
+    # and their copy.
     model: int
-    reading: int
-    data: int
-    batch: int
-    backward: int
-    step: int
-    libraries: int = 0
-    preparing: int = 0
+    reading: int  # the table as a matrix of doubles, and what reading a column takes; freed once `data` is complete
+    data: int  # inputs and classes of all rows
+    batch: int  # one physical batch and the coins that drew it
+    backward: int  # its activations, what convolutions keep for each row, and the sum
+    step: int  # the sum, its noise and the noisy gradient
+    libraries: int = 0  # what PyTorch adds if it was not used before
+    preparing: int = 0  # the rows as they were read, and what the frozen part of the network takes to prepare them
 
     @property
     def peak(self) -> int:

@@ -116,19 +116,12 @@ class StudyLine:
 
 @dataclass(frozen=True)
 class StudyRow:
-    """The memory of one setting.
+    """The memory of one setting."""
 
-    Attributes:
-        line: what it is but for its batch.
-        batch: rows in memory at once.
-        device: ``cpu`` or ``cuda``.
-        phases: bytes in use in each phase.
-    """
-
-    line: StudyLine
-    batch: int
-    device: str
-    phases: dict[str, int]
+    line: StudyLine  # what it is but for its batch
+    batch: int  # rows in memory at once
+    device: str  # `cpu` or `cuda`
+    phases: dict[str, int]  # bytes in use in each phase
 
     @property
     def peak(self) -> int:
@@ -151,19 +144,12 @@ class StudyRow:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A finished study.
+    """A finished study."""
 
-    Attributes:
-        rows: line by line, each by its batches in ascending order.
-        largest: the most rows at once that fit, by line; empty where no memory was named.
-        fit: the bytes that they were to fit in.
-        remarks: sentences on what was left out, and why the curve has steps.
-    """
-
-    rows: tuple[StudyRow, ...]
-    largest: dict[StudyLine, int]
-    fit: int | None
-    remarks: tuple[str, ...]
+    rows: tuple[StudyRow, ...]  # line by line, each by its batches in ascending order
+    largest: dict[StudyLine, int]  # the most rows at once that fit, by line; empty where no memory was named
+    fit: int | None  # the bytes that they were to fit in
+    remarks: tuple[str, ...]  # sentences on what was left out, and why the curve has steps
 
     @property
     def lines(self) -> tuple[StudyLine, ...]:

@@ -327,17 +327,11 @@ LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
 
 @dataclass(frozen=True)
 class NormRule:
-    """How the clipping norm follows the rows' norms.
+    """How the clipping norm follows the rows' norms."""
 
-    Attributes:
-        quantile: the share γ of the rows that are to be within the norm.
-        rate: η, how fast it follows.
-        noise: standard deviation of the noise on the number of rows within it.
-    """
-
-    quantile: float
-    rate: float
-    noise: float
+    quantile: float  # the share γ of the rows that are to be within the norm
+    rate: float  # η, how fast it follows
+    noise: float  # standard deviation of the noise on the number of rows within it
 
     def moved(self, clip: float, share: float) -> float:
         """Return the norm after ``clip``, of which a noisy ``share`` of the rows was within."""
@@ -359,31 +353,19 @@ JUDGED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Everything about a run that its privacy depends on, from one plan: sampling, noise, steps and cost agree.
+    """Everything about a run that its privacy depends on, from one plan: sampling, noise, steps and cost agree."""
 
-    Attributes:
-        rows: the public number of rows.
-        rows_per_person: maximum rows per person.
-        batch: expected rows of a batch: what the noisy sum is divided by (public, unlike the rows drawn).
-        clip: the clipping norm C.
-        delta: δ of one row.
-        accountant: the privacy accountant.
-        cap: the plan's ε, or ``None``.
-        steps_asked: steps of all epochs.
-        event: the run as it will be: sample rate, noise multiplier, steps (fewer than asked where the cap ends it).
-        norm: how the clipping norm moves from ``clip``; ``None`` where it stays.
-    """
-
-    rows: int
-    rows_per_person: int
-    batch: int
-    clip: float
-    delta: float
-    accountant: str
-    cap: Decimal | None
-    steps_asked: int
+    rows: int  # the public number of rows
+    rows_per_person: int  # maximum rows per person
+    batch: int  # expected rows of a batch: what the noisy sum is divided by (public, unlike the rows drawn)
+    clip: float  # the clipping norm C
+    delta: float  # δ of one row
+    accountant: str  # the privacy accountant
+    cap: Decimal | None  # the plan's ε, or `None`
+    steps_asked: int  # steps of all epochs
+    # The run as it will be: sample rate, noise multiplier, steps (fewer than asked where the cap ends it).
     event: PoissonGaussian
-    norm: NormRule | None = None
+    norm: NormRule | None = None  # how the clipping norm moves from `clip`; `None` where it stays
 
     def __post_init__(self) -> None:
         """Refuse a count that leaves nothing to the sums."""

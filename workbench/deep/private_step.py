@@ -68,25 +68,15 @@ def sampler_of(rows: int, steps: Steps | CoinsElsewhere) -> PoissonSampler | InT
 
 @dataclass(eq=False)
 class PrivateStep:
-    """The parts of a step, made from one source of steps, so that sampling, clipping, noise and cost cannot disagree.
+    """The parts of a step, made from one source of steps: sampling, clipping, noise and cost cannot disagree."""
 
-    Attributes:
-        steps: counts each step before anything of it is drawn.
-        sampler: draws the batches.
-        clipped_sum: sums clipped gradients.
-        noise: is added to a sum; ``None`` in studies of what clipping alone does.
-        batch: expected rows of a batch, by which a sum is divided.
-        enter: receives the name of each phase of a step as it begins.
-        norm: moves the clipping norm after each step; ``None`` where it stays.
-    """
-
-    steps: Steps
-    sampler: PoissonSampler | InTurn
-    clipped_sum: ClippedSum
-    noise: GaussianNoise | None
-    batch: float
-    enter: Callable[[str], None] = ignore_phase
-    norm: AdaptiveNorm | None = None
+    steps: Steps  # counts each step before anything of it is drawn
+    sampler: PoissonSampler | InTurn  # draws the batches
+    clipped_sum: ClippedSum  # sums clipped gradients
+    noise: GaussianNoise | None  # is added to a sum; `None` in studies of what clipping alone does
+    batch: float  # expected rows of a batch, by which a sum is divided
+    enter: Callable[[str], None] = ignore_phase  # receives the name of each phase of a step as it begins
+    norm: AdaptiveNorm | None = None  # moves the clipping norm after each step; `None` where it stays
     _kept: tuple[Tensor, Any, Tensor, Any] | None = field(default=None, init=False, repr=False)
     """A total, its gradient, and both as arrays: an engine has one total, or a new one for each step."""
 

@@ -109,22 +109,14 @@ class _Rank:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What a process is given after the charge: its rows, and how it draws and sums them.
+    """What a process is given after the charge: its rows, and how it draws and sums them."""
 
-    Attributes:
-        inputs: of its rows, as the trained layers read them, (r, …).
-        targets: their classes (r,).
-        physical_batch: the most rows at once.
-        clip: the norm C′.
-        leave: to draw batches of them.
-        frozen: the frozen weights of the first process by name, which are public: code may make others each time.
-    """
-
-    inputs: NDArray[np.float32]
-    targets: NDArray[np.int64]
-    physical_batch: int
-    clip: float
-    leave: CoinsElsewhere
+    inputs: NDArray[np.float32]  # of its rows, as the trained layers read them, (r, …)
+    targets: NDArray[np.int64]  # their classes (r,)
+    physical_batch: int  # the most rows at once
+    clip: float  # the norm C′
+    leave: CoinsElsewhere  # to draw batches of them
+    # The frozen weights of the first process by name, which are public: code may make others each time.
     frozen: dict[str, NDArray[Any]]
 
 

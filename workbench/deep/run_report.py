@@ -45,27 +45,16 @@ class Record:
 
 @dataclass(eq=False)
 class RunReport:
-    """Says how a run goes, and keeps its metrics.
+    """Says how a run goes, and keeps its metrics."""
 
-    Attributes:
-        schedule: of the run.
-        whole: its cost.
-        emit: receives it.
-        watch: measures its memory.
-        forecast: what was predicted of its memory before it began.
-        corrected: the same with what a step on made-up rows took, and then the first step of the run.
-        first_step: the measured peak when the first step was done; ``None`` before that.
-        clip: the clipping norm of the step; the schedule's if not given.
-    """
-
-    schedule: Schedule
+    schedule: Schedule  # of the run
     whole: Cost
-    emit: Emit
-    watch: MemoryWatch
-    forecast: MemoryForecast
-    corrected: MemoryForecast
-    first_step: int | None = None
-    clip: float = 0.0
+    emit: Emit  # receives it
+    watch: MemoryWatch  # measures its memory
+    forecast: MemoryForecast  # what was predicted of its memory before it began
+    corrected: MemoryForecast  # the same with what a step on made-up rows took, and then the first step of the run
+    first_step: int | None = None  # the measured peak when the first step was done; `None` before that
+    clip: float = 0.0  # the clipping norm of the step; the schedule's if not given
     _records: list[Record] = field(default_factory=list)
     _rows: int = 0
     _loss: float = 0.0

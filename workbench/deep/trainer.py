@@ -42,65 +42,42 @@ from workbench.work.noise import Noise
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Training:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes:
-        network: the architecture.
-        features: the public map from rows to its inputs.
-        weights: its parameters by name, and its frozen weights as they were before a row was read.
-        plan: the plan.
-        schedule: the schedule for this table.
-        steps: steps run.
-        stopped: why it ended: ``epochs`` (all run), ``cap`` or ``clock``.
-        cost: what the steps run cost.
-        records: the private metrics.
-        peak_memory_bytes: measured, above the start.
-        predicted_peak_bytes: predicted.
-        corrected_peak_bytes: the same, corrected by what a step on made-up rows and the first step of the run took.
-        seconds: of the steps, without reading and accounting.
-        device: where it ran.
-        releasable: whether all its randomness was cryptographic.
-        clip: the clipping norm after the last step.
-        randomness: where the noise came from, and what of it is not known to be tested, for the card.
-    """
-
-    network: Network
-    features: Features
+    network: Network  # the architecture
+    features: Features  # the public map from rows to its inputs
+    # Its parameters by name, and its frozen weights as they were before a row was read.
     weights: dict[str, NDArray[np.float32]]
     plan: DpSgdPlan
-    schedule: Schedule
-    steps: int
-    stopped: str
-    cost: Cost
-    records: tuple[Record, ...]
-    peak_memory_bytes: int
+    schedule: Schedule  # the schedule for this table
+    steps: int  # steps run
+    stopped: str  # why it ended: `epochs` (all run), `cap` or `clock`
+    cost: Cost  # what the steps run cost
+    records: tuple[Record, ...]  # the private metrics
+    peak_memory_bytes: int  # measured, above the start
     predicted_peak_bytes: int
-    corrected_peak_bytes: int
-    seconds: float
-    device: str
-    releasable: bool
-    clip: float
+    corrected_peak_bytes: int  # the same, corrected by what a step on made-up rows and the first step of the run took
+    seconds: float  # of the steps, without reading and accounting
+    device: str  # where it ran
+    releasable: bool  # whether all its randomness was cryptographic
+    clip: float  # the clipping norm after the last step
+    # Where the noise came from, and what of it is not known to be tested, for the card.
     randomness: str = GAUSSIAN_SENTENCE
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a run is kept, ended and watched; nothing of it changes what a step does or costs.
+    """How a run is kept, ended and watched; nothing of it changes what a step does or costs."""
 
-    Attributes:
-        settle: called with the cost of the steps begun if the run ends early by its clock or for want of memory, and
-            for no other fault: that may depend on the rows, or be made by who follows the run or owns its folder.
-        keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
-        clock: seconds, for the plan's ``seconds``.
-        quiet: whether no private figure is computed.
-        judge: called with step and weights :data:`~workbench.deep.plan.JUDGED` times, evenly: for figures of public
-            rows, which depend on the weights all the same.
-    """
-
+    # Called with the cost of the steps begun if the run ends early by its clock or for want of memory, and for no other
+    # fault: that may depend on the rows, or be made by who follows the run or owns its folder.
     settle: Charge | None = None
+    # Counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
     keep: Keeper | None = None
-    clock: Callable[[], float] = time.monotonic
-    quiet: bool = False
+    clock: Callable[[], float] = time.monotonic  # seconds, for the plan's `seconds`
+    quiet: bool = False  # whether no private figure is computed
+    # Called with step and weights `workbench.deep.plan.JUDGED` times, evenly: for figures of public rows, which depend
+    # on the weights all the same.
     judge: Callable[[int, Mapping[str, NDArray[np.float32]]], None] | None = None
 
 

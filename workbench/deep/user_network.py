@@ -36,18 +36,13 @@ SENTENCE = (
 
 @dataclass(frozen=True, slots=True)
 class UserNetwork(Network):
-    """A module of the user's.
+    """A module of the user's."""
 
-    Attributes:
-        factory: makes it; called without arguments, or with those of ``inputs``, ``shape`` and ``classes`` that it
-            names: the numbers of a row, its shape where it is an image (channels, height, width), the classes.
-        code: SHA-256 of the file that the factory is from; empty where there is none.
-        converts: whether a GroupNorm takes the place of each layer that mixes rows.
-    """
-
+    # Makes it; called without arguments, or with those of `inputs`, `shape` and `classes` that it names: the numbers of
+    # a row, its shape where it is an image (channels, height, width), the classes.
     factory: Callable[..., Any] = dict
-    code: str = ""
-    converts: bool = False
+    code: str = ""  # SHA-256 of the file that the factory is from; empty where there is none
+    converts: bool = False  # whether a GroupNorm takes the place of each layer that mixes rows
 
     def configured(self, options: Mapping[str, Any]) -> UserNetwork:
         """Return the network as a plan configures it."""

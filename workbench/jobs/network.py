@@ -21,45 +21,28 @@ if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new proc
 
 @dataclass(frozen=True, eq=False)
 class ExpectationTask:
-    """What accuracy is expected of; no private row is in it.
+    """What accuracy is expected of; no private row is in it."""
 
-    Attributes:
-        plan: what is to be done.
-        features: the public map from rows to inputs.
-        rows: the public number of rows.
-        rows_per_person: maximum rows per person.
-        public: public rows to train on; ``None`` for rows that are made up from ``features``.
-        from_rows: whether public facts in ``features`` were taken from the private rows and not declared.
-    """
-
-    plan: DpSgdPlan
-    features: Features
-    rows: int
-    rows_per_person: int = 1
-    public: Table | None = None
-    from_rows: bool = False
+    plan: DpSgdPlan  # what is to be done
+    features: Features  # the public map from rows to inputs
+    rows: int  # the public number of rows
+    rows_per_person: int = 1  # maximum rows per person
+    public: Table | None = None  # public rows to train on; `None` for rows that are made up from `features`
+    from_rows: bool = False  # whether public facts in `features` were taken from the private rows and not declared
 
 
 @dataclass(frozen=True)
 class NetworkOutcome:
-    """The result of a training run, without the weights, which are in the folder.
+    """The result of a training run, without the weights, which are in the folder."""
 
-    Attributes:
-        model: what was released.
-        steps: steps run.
-        stopped: why it ended: ``epochs``, ``cap`` or ``clock``.
-        epsilons: (step, ε so far), evenly over the run.
-        accuracy: mean over the batches of the last epoch, private; ``None`` if all were empty, or if an
-            earlier run trained the network and only its publication was missing. With test rows: on these.
-        accuracy_public: whether it was measured on rows that were declared public.
-    """
-
-    model: Released
-    steps: int
-    stopped: str
-    epsilons: tuple[tuple[int, float], ...]
+    model: Released  # what was released
+    steps: int  # steps run
+    stopped: str  # why it ended: `epochs`, `cap` or `clock`
+    epsilons: tuple[tuple[int, float], ...]  # (step, ε so far), evenly over the run
+    # Mean over the batches of the last epoch, private; `None` if all were empty, or if an earlier run trained the
+    # network and only its publication was missing. With test rows: on these.
     accuracy: float | None
-    accuracy_public: bool = False
+    accuracy_public: bool = False  # whether it was measured on rows that were declared public
 
 
 def train_network(

@@ -54,19 +54,14 @@ FIRST_WORD = 1.0
 
 @dataclass(frozen=True)
 class Job(Generic[R]):
-    """One long piece of work, not yet started.
+    """One long piece of work, not yet started."""
 
-    Attributes:
-        title: the kind of work; also the name of the thread and of log entries.
-        work: called once, in the job's own thread, with a function that reports progress and a token to poll between
-            its steps (``cancel.check()`` raises if a stop was requested). It returns its result or raises; the runner
-            emits the terminal event.
-        about: the file or table it is about. Shown after the title, but never logged: a name can reveal much.
-    """
-
-    title: str
+    title: str  # the kind of work; also the name of the thread and of log entries
+    # Called once, in the job's own thread, with a function that reports progress and a token to poll between its steps
+    # (`cancel.check()` raises if a stop was requested). It returns its result or raises; the runner emits the terminal
+    # event.
     work: Callable[[Emit, CancelToken], R]
-    about: str = ""
+    about: str = ""  # the file or table it is about. Shown after the title, but never logged: a name can reveal much.
 
     @property
     def words(self) -> str:

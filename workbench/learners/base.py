@@ -63,22 +63,15 @@ def blocks_of(rows: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class Effect:
-    """What one column does to the predictions of a model that is a sum of such effects.
+    """What one column does to the predictions of a model that is a sum of such effects."""
 
-    Attributes:
-        column: its name.
-        parts: names of parts of its bounds, or of values.
-        shares: what is predicted in each part where the other columns add nothing (parts, outputs): the chance of each
-            class, or the place between the target's bounds from 0 to 1.
-        start: the same where this column adds nothing either (outputs,).
-        outputs: their names.
-    """
-
-    column: str
-    parts: tuple[str, ...]
+    column: str  # its name
+    parts: tuple[str, ...]  # names of parts of its bounds, or of values
+    # What is predicted in each part where the other columns add nothing (parts, outputs): the chance of each class, or
+    # the place between the target's bounds from 0 to 1.
     shares: NDArray[np.float64]
-    start: NDArray[np.float64]
-    outputs: tuple[str, ...]
+    start: NDArray[np.float64]  # the same where this column adds nothing either (outputs,)
+    outputs: tuple[str, ...]  # their names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,37 +79,27 @@ class Learner:
     """The descriptor of a learner: light, so that lists and forms can be shown before anything is computed.
 
     It is all that the window, the command line and the studies know of a learner.
-
-    Attributes:
-        name: the word of the command line.
-        title: its name for a person.
-        about: how it is trained, in one sentence.
-        task: what it makes: the name of a :class:`workbench.learners.tasks.Task`.
-        parameters: its declared parameters; ``epsilon`` is one of them.
-        estimator: makes the private model; a class with ``fit``, ``predict`` and what :class:`PrivateEstimator` asks.
-        ordinary: makes the ordinary model of the same family from attributes and target, without privacy; ``None``
-            where there is none.
-        corrected: a ``CorrectedEstimator``: makes the model that learns from sanitised cells, knowing the public tables
-            of the attributes and of the target; asked about rows as the others are. ``None`` where there is none.
-        blind: makes the model that looks at no row, from attributes and target: what a study compares with where no
-            constant answer exists; ``None`` elsewhere.
-        kinds: the kinds of columns that it can learn from.
-        short: the title where there is little room.
-        each_prediction: whether ε is the cost of each prediction and not of the whole model.
     """
 
-    name: str
-    title: str
-    about: str
-    task: str
-    parameters: type[Parameters]
+    name: str  # the word of the command line
+    title: str  # its name for a person
+    about: str  # how it is trained, in one sentence
+    task: str  # what it makes: the name of a `workbench.learners.tasks.Task`
+    parameters: type[Parameters]  # its declared parameters; `epsilon` is one of them
+    # Makes the private model; a class with `fit`, `predict` and what `PrivateEstimator` asks.
     estimator: type[PrivateEstimator[Any]]
+    # Makes the ordinary model of the same family from attributes and target, without privacy; `None` where there is
+    # none.
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
+    # A `CorrectedEstimator`: makes the model that learns from sanitised cells, knowing the public tables of the
+    # attributes and of the target; asked about rows as the others are. `None` where there is none.
     corrected: type[Any] | None = None
+    # Makes the model that looks at no row, from attributes and target: what a study compares with where no constant
+    # answer exists; `None` elsewhere.
     blind: Callable[[Sequence[Attribute], Attribute], Any] | None = None
-    kinds: tuple[str, ...] = KINDS
-    short: str = ""
-    each_prediction: bool = False
+    kinds: tuple[str, ...] = KINDS  # the kinds of columns that it can learn from
+    short: str = ""  # the title where there is little room
+    each_prediction: bool = False  # whether ε is the cost of each prediction and not of the whole model
 
     @property
     def sums(self) -> bool:
@@ -365,15 +348,10 @@ Released = TypeVar("Released", bound=Model[Any])
 
 
 class Fitted:
-    """What every estimator says through what it learned.
+    """What every estimator says through what it learned."""
 
-    Attributes:
-        model_type: the class of what is learned.
-        model_: what was learned.
-    """
-
-    model_type: ClassVar[type[Any]]
-    model_: Any
+    model_type: ClassVar[type[Any]]  # the class of what is learned
+    model_: Any  # what was learned
 
     def __getattr__(self, name: str) -> Any:
         # What is not the estimator's is its fitted model's; model_ itself is absent before a fit.

@@ -70,15 +70,10 @@ class BoostedParameters(TreesParameters):
 
 @dataclass(frozen=True)
 class Corrected(Shape):
-    """A size of one tree that is corrected.
+    """A size of one tree that is corrected."""
 
-    Attributes:
-        corrections: how often.
-        leaves: of the part of ε that chooses nothing, what the leaves of the tree have.
-    """
-
-    corrections: int = 1
-    leaves: float = 0.4
+    corrections: int = 1  # how often
+    leaves: float = 0.4  # of the part of ε that chooses nothing, what the leaves of the tree have
 
 
 _SHAPES = (

@@ -33,17 +33,11 @@ _MOST_WHOLE = 2**53
 
 @dataclass(frozen=True)
 class SanitisedFacts:
-    """What is public about a fit to sanitised rows.
+    """What is public about a fit to sanitised rows."""
 
-    Attributes:
-        attributes: the public facts about the columns of X, in order.
-        target: the same of y; a row with nothing to predict is no class of its own.
-        rows: number of sanitised rows.
-    """
-
-    attributes: tuple[Attribute, ...]
-    target: Attribute
-    rows: int
+    attributes: tuple[Attribute, ...]  # the public facts about the columns of X, in order
+    target: Attribute  # the same of y; a row with nothing to predict is no class of its own
+    rows: int  # number of sanitised rows
 
     @classmethod
     def of(cls, tables: Sequence[PublicTable], target: PublicTable, rows: int) -> Self:
@@ -61,21 +55,13 @@ class SanitisedFacts:
 
 @dataclass(frozen=True, eq=False)
 class CorrectedModel(ABC):
-    """What was learned from sanitised cells: it predicts, and cannot be fitted again.
+    """What was learned from sanitised cells: it predicts, and cannot be fitted again."""
 
-    Attributes:
-        name: of the learner.
-        task: what it predicts.
-        version: of the file's format.
-        keys: what the file holds beside the facts.
-        facts: what is public about the fit.
-    """
-
-    name: ClassVar[str]
-    task: ClassVar[str]
-    version: ClassVar[int] = 1
-    keys: ClassVar[tuple[str, ...]]
-    facts: SanitisedFacts
+    name: ClassVar[str]  # of the learner
+    task: ClassVar[str]  # what it predicts
+    version: ClassVar[int] = 1  # of the file's format
+    keys: ClassVar[tuple[str, ...]]  # what the file holds beside the facts
+    facts: SanitisedFacts  # what is public about the fit
 
     @property
     @abstractmethod

@@ -77,13 +77,9 @@ def numbers_on_grid(
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of a table are encoded.
+    """How the columns of a table are encoded."""
 
-    Attributes:
-        attributes: the public facts about the columns of X, in order.
-    """
-
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[Attribute, ...]  # the public facts about the columns of X, in order
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -64,15 +64,12 @@ class Chances(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """A public table as seen from its answers: which true cells may be behind each.
+    """A public table as seen from its answers: which true cells may be behind each."""
 
-    Attributes:
-        chances: (g, k) mean chance of each answer over the true cells of a group; a missing value is the last group.
-        moments: (5, g, k) the same with each true cell's chance multiplied by 1, z, z², z³, z⁴, where z is its number
-            in half-ranges from the centre of the bounds (0 of a missing value and of names).
-    """
-
+    # (g, k) mean chance of each answer over the true cells of a group; a missing value is the last group.
     chances: Doubles
+    # (5, g, k) the same with each true cell's chance multiplied by 1, z, z², z³, z⁴, where z is its number in
+    # half-ranges from the centre of the bounds (0 of a missing value and of names).
     moments: Doubles
 
     @classmethod
@@ -94,16 +91,10 @@ class Lens:
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """The public table that one column of a sanitised table went through.
+    """The public table that one column of a sanitised table went through."""
 
-    Attributes:
-        attribute: the public facts about the column.
-        cells: its inputs and outputs.
-        randomiser: its chances.
-    """
-
-    attribute: Attribute
-    cells: Cells
+    attribute: Attribute  # the public facts about the column
+    cells: Cells  # its inputs and outputs
     randomiser: Chances
 
     @cached_property
@@ -123,19 +114,12 @@ class PublicTable:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the answers of one column say of r features of its true cells; under f each has the mean 0.
+    """What the answers of one column say of r features of its true cells; under f each has the mean 0."""
 
-    Attributes:
-        values: (r, k) E[φ | answer] for each answer.
-        variances: (r,) of φ under f.
-        means: (r,) what was taken off each feature, in the feature's own unit.
-        kept: (r,) the part Var s / Var φ of a difference that is left in the scores; 1: all of it.
-    """
-
-    values: Doubles
-    variances: Doubles
-    means: Doubles
-    kept: Doubles
+    values: Doubles  # (r, k) E[φ | answer] for each answer
+    variances: Doubles  # (r,) of φ under f
+    means: Doubles  # (r,) what was taken off each feature, in the feature's own unit
+    kept: Doubles  # (r,) the part Var s / Var φ of a difference that is left in the scores; 1: all of it
 
 
 def frequencies(lens: Lens, counts: Doubles) -> Doubles:
@@ -193,17 +177,11 @@ def scores_of(values: Doubles, variances: Doubles, means: Doubles, share: Double
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The estimated classes of sanitised rows.
+    """The estimated classes of sanitised rows."""
 
-    Attributes:
-        sizes: (c,) estimated rows of each true class.
-        inverse: (c, c) turns sums over the answered classes into sums over the true ones.
-        kept: (c,) the part of the precision of a class's sum that its table left; 1: all of it.
-    """
-
-    sizes: Doubles
-    inverse: Doubles
-    kept: Doubles
+    sizes: Doubles  # (c,) estimated rows of each true class
+    inverse: Doubles  # (c, c) turns sums over the answered classes into sums over the true ones
+    kept: Doubles  # (c,) the part of the precision of a class's sum that its table left; 1: all of it
 
     @classmethod
     def of(cls, table: PublicTable, answers: NDArray[np.int64]) -> Self:
@@ -220,17 +198,11 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """How r features differ between the classes, in deviations of the feature.
+    """How r features differ between the classes, in deviations of the feature."""
 
-    Attributes:
-        values: (r, c) each class's mean of the feature less the mean of all rows.
-        variances: (r, c) of these estimates.
-        added: (r, c) the part of the variance that the public tables caused.
-    """
-
-    values: Doubles
-    variances: Doubles
-    added: Doubles
+    values: Doubles  # (r, c) each class's mean of the feature less the mean of all rows
+    variances: Doubles  # (r, c) of these estimates
+    added: Doubles  # (r, c) the part of the variance that the public tables caused
 
     @classmethod
     def of(cls, scores: Scores, classes: Classes, together: Doubles) -> Self:

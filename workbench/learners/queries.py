@@ -18,25 +18,15 @@ from workbench.privacy.central.sums import histogram, moment_sums
 
 @dataclass(frozen=True)
 class Query:
-    """One integer-vector query.
+    """One integer-vector query."""
 
-    Attributes:
-        label: its name in events and files.
-        form: ``sizes`` (of the classes), ``histogram`` (of codes, or of present and missing) or ``moments``.
-        column: index of the attribute; −1 for the class sizes.
-        length: how many integers.
-        sensitivity: L1 sensitivity of the vector under zero-out neighbours, which no L2 one is above; K for moments.
-        share: its share of ε or of ρ; ``None`` without noise.
-        per_class: whether the squares of moments are summed for each class.
-    """
-
-    label: str
-    form: str
-    column: int
-    length: int
-    sensitivity: int
-    share: Share | None
-    per_class: bool = False
+    label: str  # its name in events and files
+    form: str  # `sizes` (of the classes), `histogram` (of codes, or of present and missing) or `moments`
+    column: int  # index of the attribute; −1 for the class sizes
+    length: int  # how many integers
+    sensitivity: int  # L1 sensitivity of the vector under zero-out neighbours, which no L2 one is above; K for moments
+    share: Share | None  # its share of ε or of ρ; `None` without noise
+    per_class: bool = False  # whether the squares of moments are summed for each class
 
     @property
     def variance(self) -> float:

@@ -93,34 +93,22 @@ def ridge_strength(text: str) -> Any:
 
 @dataclass(frozen=True)
 class FitSetting(Generic[Chosen]):
-    """The public facts of a fit; a learner adds what follows from them: queries, shares of ε, sensitivities.
+    """The public facts of a fit; a learner adds what follows from them: queries, shares of ε, sensitivities."""
 
-    Attributes:
-        attributes: the public facts about the columns of X, in order.
-        target: the same of y.
-        parameters: the learner's declared parameters.
-        rows: public n.
-        private: whether there is noise.
-        version: of the format of the model's file, which says by which rules the model follows from its answers.
-        ranges: the windows that were chosen (:mod:`workbench.learners.ranges`); ``attributes`` and ``target`` have them
-            as bounds.
-        declared: then the attributes as they were declared, and the target after them.
-        ranges_since: the first format in which the range of each column of numbers, and of such a target, is chosen
-            first; 0: in none.
-        delta_weighed_since: the first format in which a given δ is used only where it is forecast to pay; 0: in none.
-        any_range: what does not depend on the bounds of the columns, and so is kept whatever ranges are chosen.
-    """
-
-    attributes: tuple[Attribute, ...]
-    target: Attribute
-    parameters: Chosen
-    rows: int
-    private: bool
-    version: int = 1
+    attributes: tuple[Attribute, ...]  # the public facts about the columns of X, in order
+    target: Attribute  # the same of y
+    parameters: Chosen  # the learner's declared parameters
+    rows: int  # public n
+    private: bool  # whether there is noise
+    version: int = 1  # of the format of the model's file, which says by which rules the model follows from its answers
+    # The windows that were chosen (`workbench.learners.ranges`); `attributes` and `target` have them as bounds.
     ranges: tuple[int, ...] = ()
-    declared: tuple[Attribute, ...] = ()
+    declared: tuple[Attribute, ...] = ()  # then the attributes as they were declared, and the target after them
+    # The first format in which the range of each column of numbers, and of such a target, is chosen first; 0: in none.
     ranges_since: ClassVar[int] = 0
+    # The first format in which a given δ is used only where it is forecast to pay; 0: in none.
     delta_weighed_since: ClassVar[int] = 1
+    # What does not depend on the bounds of the columns, and so is kept whatever ranges are chosen.
     any_range: ClassVar[tuple[str, ...]] = (
         "whole",
         "_given",

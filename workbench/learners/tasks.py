@@ -30,25 +30,17 @@ REDUCTION, SCALING = "reduction", "scaling"
 
 @dataclass(frozen=True)
 class Task:
-    """What a model makes of a row.
+    """What a model makes of a row."""
 
-    Attributes:
-        name: one word, as descriptors name it.
-        check: raises :class:`ParameterError` unless a column is declared as the task's target has to be.
-        noun: what a row has to predict, to say that it is absent.
-        needs: what the table must have, in a sentence.
-        use: what the target is for, to be said of a model, with ``{target}`` for its name.
-        alone: the same of a model without a target; empty where it needs one.
-        transforms: whether it makes columns for another model, and not a prediction.
-    """
-
-    name: str
+    name: str  # one word, as descriptors name it
+    # Raises `ParameterError` unless a column is declared as the task's target has to be.
     check: Callable[[Attribute], None]
-    noun: str
-    needs: str
+    noun: str  # what a row has to predict, to say that it is absent
+    needs: str  # what the table must have, in a sentence
+    # What the target is for, to be said of a model, with `{target}` for its name.
     use: str = "trained to predict {target}"
-    alone: str = ""
-    transforms: bool = False
+    alone: str = ""  # the same of a model without a target; empty where it needs one
+    transforms: bool = False  # whether it makes columns for another model, and not a prediction
 
 
 def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:

@@ -58,27 +58,16 @@ WHOLE_NUMBERS: Mapping[tuple[str, str], str] = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Field:
-    """The declaration of one parameter.
+    """The declaration of one parameter."""
 
-    Attributes:
-        help: one line for a person, without a final full stop.
-        title: its name in a form, where the attribute's name is not enough.
-        symbol: the letter the literature uses (ε, δ, σ), or empty.
-        unit: the unit of the value, or empty.
-        optional: whether ``None`` (not given) is a value.
-        flag: the command-line option where it is not the attribute's name.
-        empty: what a form's field says while it is left empty.
-        advanced: whether it is rarely changed; a form shows it below the others.
-    """
-
-    help: str = ""
-    title: str = ""
-    symbol: str = ""
-    unit: str = ""
-    optional: bool = False
-    flag: str = ""
-    empty: str = ""
-    advanced: bool = False
+    help: str = ""  # one line for a person, without a final full stop
+    title: str = ""  # its name in a form, where the attribute's name is not enough
+    symbol: str = ""  # the letter the literature uses (ε, δ, σ), or empty
+    unit: str = ""  # the unit of the value, or empty
+    optional: bool = False  # whether `None` (not given) is a value
+    flag: str = ""  # the command-line option where it is not the attribute's name
+    empty: str = ""  # what a form's field says while it is left empty
+    advanced: bool = False  # whether it is rarely changed; a form shows it below the others
 
     def check(self, value: Any, name: str) -> Any:
         """Return ``value`` in its canonical type, or raise :class:`ParameterError` naming ``name``."""
@@ -224,17 +213,12 @@ class BooleanField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextField(Field):
-    """A string of at most ``longest`` characters; empty only where declared so.
+    """A string of at most ``longest`` characters; empty only where declared so."""
 
-    Attributes:
-        longest: how many characters it may have.
-        may_be_empty: whether it may have none.
-        file: what it is the path of, such as ``table`` or ``weights``, which a form lets a person choose; ``kept`` for
-            a file that a release changes; empty for no path.
-    """
-
-    longest: int = 4096
-    may_be_empty: bool = False
+    longest: int = 4096  # how many characters it may have
+    may_be_empty: bool = False  # whether it may have none
+    # What it is the path of, such as `table` or `weights`, which a form lets a person choose; `kept` for a file that a
+    # release changes; empty for no path.
     file: str = ""
 
     def expected(self) -> str:
@@ -249,15 +233,10 @@ class TextField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChoiceField(Field):
-    """One of a few words, or of those that a list has when it is asked; a near miss is answered "did you mean".
+    """One of a few words, or of those that a list has when it is asked; a near miss is answered "did you mean"."""
 
-    Attributes:
-        choices: the words.
-        titles: what a form calls those that are codes.
-    """
-
-    choices: tuple[str, ...] | Callable[[], tuple[str, ...]]
-    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    choices: tuple[str, ...] | Callable[[], tuple[str, ...]]  # the words
+    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)  # what a form calls those that are codes
 
     def title_of(self, word: str) -> str:
         """Return what a form calls one of the words: its title, or the word itself where it is plain English."""
@@ -284,17 +263,11 @@ class ChoiceField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextsField(Field):
-    """A list of distinct strings (a domain, names of columns).
+    """A list of distinct strings (a domain, names of columns)."""
 
-    Attributes:
-        shortest: how many there are at least.
-        most: how many there are at most.
-        repeated: whether its option is given once for each of them, and not once with commas between them.
-    """
-
-    shortest: int = 0
-    most: int = 1_000_000
-    repeated: bool = False
+    shortest: int = 0  # how many there are at least
+    most: int = 1_000_000  # how many there are at most
+    repeated: bool = False  # whether its option is given once for each of them, and not once with commas between them
 
     def expected(self) -> str:
         """Return what a value must be, in words."""

@@ -54,19 +54,14 @@ WHO_PAYS = "who-pays"
 
 @dataclass(frozen=True)
 class Remedy:
-    """One way out of an error.
+    """One way out of an error."""
 
-    Attributes:
-        kind: what is to be done, one of the words of this module.
-        text: the same as files and commands say it.
-        about: its arguments: the key and values of a fact, the option, the amounts.
-        command: the words of the command that ``text`` names, without the program's; empty where it names none.
-            :data:`DATA` and :data:`LEDGER` are placeholders for what is in use, which only a front end knows.
-    """
-
-    kind: str
-    text: str
+    kind: str  # what is to be done, one of the words of this module
+    text: str  # the same as files and commands say it
+    # Its arguments: the key and values of a fact, the option, the amounts.
     about: Mapping[str, str] = field(default_factory=dict)
+    # The words of the command that `text` names, without the program's; empty where it names none. `DATA` and `LEDGER`
+    # are placeholders for what is in use, which only a front end knows.
     command: tuple[str, ...] = ()
 
     def __str__(self) -> str:

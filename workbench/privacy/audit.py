@@ -54,25 +54,15 @@ _BINS = 64
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What the outputs prove about ε.
+    """What the outputs prove about ε."""
 
-    Attributes:
-        epsilon: with ``confidence``, the release is (ε′, δ)-private for no ε′ below it; 0 where nothing was proved.
-        confidence: 1 − α, over the draws of the outputs.
-        event: the event in words.
-        counts: how often it occurred under the input that makes it likelier, and under the other one.
-        tested: outputs of each input that the bound rests on.
-        likely: the event's probability under the input that makes it likelier, as it was seen when it was chosen.
-        delta: δ of the claim.
-    """
-
-    epsilon: float
-    confidence: float
-    event: str
-    counts: tuple[int, int]
-    tested: int
-    likely: float
-    delta: float = 0.0
+    epsilon: float  # with `confidence`, the release is (ε′, δ)-private for no ε′ below it; 0 where nothing was proved
+    confidence: float  # 1 − α, over the draws of the outputs
+    event: str  # the event in words
+    counts: tuple[int, int]  # how often it occurred under the input that makes it likelier, and under the other one
+    tested: int  # outputs of each input that the bound rests on
+    likely: float  # the event's probability under the input that makes it likelier, as it was seen when it was chosen
+    delta: float = 0.0  # δ of the claim
 
     def refutes(self, claim: float) -> bool:
         """Return whether a claim of ε = ``claim`` is refuted."""

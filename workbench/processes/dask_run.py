@@ -49,19 +49,12 @@ MOST_SHARES = 4
 
 @dataclass(eq=False)
 class _Piece:
-    """Some tasks of one group, sent together.
+    """Some tasks of one group, sent together."""
 
-    Attributes:
-        places: which tasks, by their place in the list of all.
-        group: their group.
-        worker: the worker that they were meant for; Dask may run them on another one.
-        future: Dask's own.
-    """
-
-    places: list[int]
-    group: Hashable
-    worker: str
-    future: Any = None
+    places: list[int]  # which tasks, by their place in the list of all
+    group: Hashable  # their group
+    worker: str  # the worker that they were meant for; Dask may run them on another one
+    future: Any = None  # Dask's own
 
 
 @dataclass(eq=False)

@@ -26,15 +26,11 @@ Versions = dict[str, str]
 
 @dataclass(frozen=True)
 class Answers:
-    """What became of some tasks.
+    """What became of some tasks."""
 
-    Attributes:
-        answers: ``(True, result)`` for each task in order; where one failed, ``(False, exception)`` ends them.
-        seconds: how long a task usually took.
-    """
-
+    # `(True, result)` for each task in order; where one failed, `(False, exception)` ends them.
     answers: tuple[tuple[bool, Any], ...]
-    seconds: float
+    seconds: float  # how long a task usually took
 
 
 def versions() -> Versions:

@@ -21,13 +21,10 @@ MOST_CANDIDATES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class CandidateMap:
-    """The bits of every candidate.
-
-    Attributes:
-        bits: (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 where a bit is set twice.
-    """
+    """The bits of every candidate."""
 
     strings: tuple[str, ...]
+    # (candidates, m·h) numbers cohort·k + bit, ascending in each row; −1 where a bit is set twice.
     bits: NDArray[np.int32]
     parameters: RapporParameters
 

@@ -114,21 +114,13 @@ class Asked(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Clients:
-    """The clients of a table. Private.
+    """The clients of a table. Private."""
 
-    Attributes:
-        values: the distinct values.
-        codes: (n,) number of each client's value, −1 where it is missing.
-        reports: (n,) how many reports each gives.
-        cohorts: (n,) given cohorts, or ``None``.
-        names: their names, or ``None`` where each row is a client.
-    """
-
-    values: tuple[str, ...]
-    codes: NDArray[np.int64]
-    reports: NDArray[np.int64]
-    cohorts: NDArray[np.int64] | None
-    names: tuple[str, ...] | None
+    values: tuple[str, ...]  # the distinct values
+    codes: NDArray[np.int64]  # (n,) number of each client's value, −1 where it is missing
+    reports: NDArray[np.int64]  # (n,) how many reports each gives
+    cohorts: NDArray[np.int64] | None  # (n,) given cohorts, or `None`
+    names: tuple[str, ...] | None  # their names, or `None` where each row is a client
 
 
 def clients_of(table: Table, asked: Collection, parameters: RapporParameters) -> Clients:
@@ -201,17 +193,11 @@ def _cohorts(table: Table, column: str, parameters: RapporParameters) -> NDArray
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """Reports in random order.
+    """Reports in random order."""
 
-    Attributes:
-        clients: (n,) number of the client, drawn at random for this collection.
-        cohorts: (n,) its cohort.
-        reports: (n, bytes) packed bits.
-    """
-
-    clients: NDArray[np.int64]
-    cohorts: NDArray[np.int64]
-    reports: Reports
+    clients: NDArray[np.int64]  # (n,) number of the client, drawn at random for this collection
+    cohorts: NDArray[np.int64]  # (n,) its cohort
+    reports: Reports  # (n, bytes) packed bits
 
 
 def collected(

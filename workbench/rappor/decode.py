@@ -134,36 +134,25 @@ _RANK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """What was found, for every candidate of the map.
-
-    Attributes:
-        estimate: (n,) frequencies as parts of 1; unbiased, so that they may be negative.
-        std_error: (n,) their standard errors.
-        p_value: (n,) of the hypothesis that the string never occurs.
-        fitted: (n,) whether the string is in the final least squares; the others were tested one at a time.
-        bonferroni: (n,) significant where one false discovery among all candidates has a chance of α.
-        fdr: (n,) significant where a share α of the discoveries is expected to be false (Benjamini & Hochberg 1995).
-        unexplained: share of the reports whose strings are no candidates, from least squares on all candidates; where
-            there are too many for that, whose strings are none of those that ``fdr`` finds.
-        unexplained_error: its standard error.
-        r_squared: share of the variance of the corrected counts that the fit explains.
-        excess: how many times larger residuals are than the counts' noise; 1 where they are not.
-        alpha: of both corrections.
-    """
+    """What was found, for every candidate of the map."""
 
     strings: tuple[str, ...]
-    estimate: Floats
-    std_error: Floats
-    p_value: Floats
+    estimate: Floats  # (n,) frequencies as parts of 1; unbiased, so that they may be negative
+    std_error: Floats  # (n,) their standard errors
+    p_value: Floats  # (n,) of the hypothesis that the string never occurs
+    # (n,) whether the string is in the final least squares; the others were tested one at a time.
     fitted: NDArray[np.bool_]
-    bonferroni: NDArray[np.bool_]
+    bonferroni: NDArray[np.bool_]  # (n,) significant where one false discovery among all candidates has a chance of α
+    # (n,) significant where a share α of the discoveries is expected to be false (Benjamini & Hochberg 1995).
     fdr: NDArray[np.bool_]
+    # Share of the reports whose strings are no candidates, from least squares on all candidates; where there are too
+    # many for that, whose strings are none of those that `fdr` finds.
     unexplained: float
-    unexplained_error: float
-    r_squared: float
-    excess: float
+    unexplained_error: float  # its standard error
+    r_squared: float  # share of the variance of the corrected counts that the fit explains
+    excess: float  # how many times larger residuals are than the counts' noise; 1 where they are not
     reports: int
-    alpha: float
+    alpha: float  # of both corrections
 
     def significant(self, correction: str) -> NDArray[np.bool_]:
         """Return which candidates are significant under ``bonferroni`` or ``fdr``."""
@@ -182,19 +171,12 @@ class Decoded:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """The regression of bits on candidates.
+    """The regression of bits on candidates."""
 
-    Attributes:
-        design: (rows, n) sparse, by columns.
-        target: (rows,) estimated share of each bit.
-        weight: (rows,) one over its standard deviation.
-        even: r.
-    """
-
-    design: Any
-    target: Floats
-    weight: Floats
-    even: float
+    design: Any  # (rows, n) sparse, by columns
+    target: Floats  # (rows,) estimated share of each bit
+    weight: Floats  # (rows,) one over its standard deviation
+    even: float  # r
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,15 +87,10 @@ MOST_COUNT = 10**15
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many reports of each cohort have each bit.
+    """How many reports of each cohort have each bit."""
 
-    Attributes:
-        reports: (m,) reports of each cohort.
-        ones: (m, k) of them with each bit.
-    """
-
-    reports: NDArray[np.int64]
-    ones: NDArray[np.int64]
+    reports: NDArray[np.int64]  # (m,) reports of each cohort
+    ones: NDArray[np.int64]  # (m, k) of them with each bit
 
     @property
     def total(self) -> int:

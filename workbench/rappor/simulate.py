@@ -36,15 +36,11 @@ _TWO_TO_64 = 2.0**64
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Values and their chances.
-
-    Attributes:
-        chances: (n,) chances; they sum to 1.
-    """
+    """Values and their chances."""
 
     name: str
     values: tuple[str, ...]
-    chances: NDArray[np.float64]
+    chances: NDArray[np.float64]  # (n,) chances; they sum to 1
 
     def draw(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
         """Return (count,) places of independent values, for studies."""
@@ -109,23 +105,14 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True)
 class Preset:
-    """An experiment of the thesis.
+    """An experiment of the thesis."""
 
-    Attributes:
-        name: the word on the command line.
-        title: in a list.
-        parameters: of the collection.
-        distribution: of the values.
-        reports: how many clients report.
-        extra: candidates that nobody has.
-    """
-
-    name: str
-    title: str
-    parameters: RapporParameters
-    distribution: Distribution
-    reports: int
-    extra: int
+    name: str  # the word on the command line
+    title: str  # in a list
+    parameters: RapporParameters  # of the collection
+    distribution: Distribution  # of the values
+    reports: int  # how many clients report
+    extra: int  # candidates that nobody has
 
 
 PRESETS: tuple[Preset, ...] = (
@@ -151,36 +138,23 @@ PRESETS: tuple[Preset, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What a simulated collection was, and what was found of it.
+    """What a simulated collection was, and what was found of it."""
 
-    Attributes:
-        parameters: of the collection.
-        truth: (candidates,) true shares among the simulated clients, 0 for candidates that nobody has.
-        counts: of the reports.
-        decoded: what was found.
-    """
-
-    parameters: RapporParameters
+    parameters: RapporParameters  # of the collection
+    # (candidates,) true shares among the simulated clients, 0 for candidates that nobody has.
     truth: NDArray[np.float64]
-    counts: Counts
-    decoded: Decoded
+    counts: Counts  # of the reports
+    decoded: Decoded  # what was found
 
 
 @dataclass(frozen=True)
 class Score:
-    """How a simulation's findings compare with the truth.
+    """How a simulation's findings compare with the truth."""
 
-    Attributes:
-        detected: significant strings that occur.
-        missed: strings that occur and are not significant.
-        false: significant strings that do not occur.
-        coverage: share of the candidates whose 95 % interval holds the true share.
-    """
-
-    detected: int
-    missed: int
-    false: int
-    coverage: float
+    detected: int  # significant strings that occur
+    missed: int  # strings that occur and are not significant
+    false: int  # significant strings that do not occur
+    coverage: float  # share of the candidates whose 95 % interval holds the true share
 
 
 def preset(name: str) -> Preset:

@@ -37,17 +37,11 @@ GENERALISED = "generalised"
 
 @dataclass(frozen=True, eq=False)
 class DescribedRelease:
-    """A release by its JSON file.
+    """A release by its JSON file."""
 
-    Attributes:
-        kind: ``table``, ``central``, ``generalised`` or ``model``.
-        release: the released file, or the folder of a model.
-        path: its certificate or card.
-    """
-
-    kind: str
-    release: Path
-    path: Path
+    kind: str  # `table`, `central`, `generalised` or `model`
+    release: Path  # the released file, or the folder of a model
+    path: Path  # its certificate or card
     document: dict[str, Any]
 
     def paper(self) -> Document:

@@ -23,16 +23,11 @@ from workbench.work.work import Sums
 
 @dataclass(frozen=True, eq=False)
 class OfColumn:
-    """The estimates of one column.
-
-    Attributes:
-        found: its mean or frequencies.
-        quantiles: those that were asked for, of a column of numbers.
-    """
+    """The estimates of one column."""
 
     column: ProtectedColumn
-    found: ColumnEstimate
-    quantiles: tuple[Quantile, ...]
+    found: ColumnEstimate  # its mean or frequencies
+    quantiles: tuple[Quantile, ...]  # those that were asked for, of a column of numbers
 
 
 def estimates_of(

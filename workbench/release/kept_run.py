@@ -49,19 +49,13 @@ def runs_folder() -> Path:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a checkpoint says of its run besides the state; private, as it is in the checkpoint's folder.
-
-    Attributes:
-        content: the ledger's keyed mark of the table.
-        steps: of the whole run.
-        stated: what was asked for as plain values, so that a window can offer to go on.
-    """
+    """What a checkpoint says of its run besides the state; private, as it is in the checkpoint's folder."""
 
     release_id: str
     request: str
-    content: str
-    steps: int
-    stated: dict[str, Any]
+    content: str  # the ledger's keyed mark of the table
+    steps: int  # of the whole run
+    stated: dict[str, Any]  # what was asked for as plain values, so that a window can offer to go on
 
 
 class KeptRun:
@@ -200,19 +194,14 @@ class KeptRun:
 
 @dataclass(frozen=True)
 class PausedRun:
-    """A run that can go on.
-
-    Attributes:
-        taken: steps that count as taken.
-        shown: whether figures of it may have been shown, by the ledger's word.
-    """
+    """A run that can go on."""
 
     folder: Path
     facts: RunFacts
     release: Release
     steps: int
-    taken: int
-    shown: bool
+    taken: int  # steps that count as taken
+    shown: bool  # whether figures of it may have been shown, by the ledger's word
     time: datetime
 
 

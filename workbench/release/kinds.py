@@ -29,56 +29,41 @@ Repeated = tuple[dict[str, Any], dict[str, str]]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of release whose certificate names its queries.
+    """A kind of release whose certificate names its queries."""
 
-    Attributes:
-        name: its name in certificates, and of the work in the ledger.
-        released: what is released, as the guarantee says it: ``statistics``.
-        module: the module whose function ``recomputed`` is the kind's :data:`Recompute`; empty of one with ``request``
-            and ``work`` whose Work reads its answers again from the certificate: nothing else is there to check.
-        gives: what its file holds, for the message where another kind of release was expected.
-        randomness: where its random bits come from and how they are used, for certificates.
-        any_text: whether it reads its columns as text, whatever they hold, so that they need no declared domain.
-        local: whether each row is randomised by itself, so that replacing one costs no more than emptying it.
-        note: a sentence on what the guarantee takes for granted, beside what it always does.
-        request: ``module:Class`` of the :class:`Parameters` that a person may choose. With it and ``work`` the kind is
-            a command and ``workbench.api.publish(kind=NAME)``, without another line. None has the name of an option
-            of every release (``plan``, ``epsilon``, ``output`` and so on).
-        work: ``module:function``: (plan, request, ε and δ of one row, number of rows, format) → its Work.
-        plans: ``module:function``: (plan, request) → the plan that it releases by, where that is another one.
-        again: ``module:function``: what was asked for, as a certificate says it, and its plan → the :data:`Repeated`
-            request; where there is none, the certificate holds the chosen values by their names.
-        command: the words of its command, where they are not its name; of two words the first is a command with other
-            actions, which has this one among them.
-        own_cost: whether its cost follows from the request, so that no ε is asked for.
-        forecasts: whether its command has ``--forecast --rows``, for which the plan and the request are enough.
-        formats: of its file; :data:`TABLES` where it is rows.
-        before_plan: whether what it finds goes into a plan, so that it is none of the ways to release by one.
-        delta: what a δ is for, where it is not for discrete Gaussian noise.
-        help: one line on what the command does.
-        example: the options without a default, as the command's example gives them.
-    """
-
-    name: str
-    released: str
+    name: str  # its name in certificates, and of the work in the ledger
+    released: str  # what is released, as the guarantee says it: `statistics`
+    # The module whose function `recomputed` is the kind's `Recompute`; empty of one with `request` and `work` whose
+    # Work reads its answers again from the certificate: nothing else is there to check.
     module: str
-    gives: str
+    gives: str  # what its file holds, for the message where another kind of release was expected
+    # Where its random bits come from and how they are used, for certificates.
     randomness: str = "operating-system entropy; exact discrete noise on whole numbers"
+    # Whether it reads its columns as text, whatever they hold, so that they need no declared domain.
     any_text: bool = False
+    # Whether each row is randomised by itself, so that replacing one costs no more than emptying it.
     local: bool = False
-    note: str = ""
+    note: str = ""  # a sentence on what the guarantee takes for granted, beside what it always does
+    # `module:Class` of the `Parameters` that a person may choose. With it and `work` the kind is a command and
+    # `workbench.api.publish(kind=NAME)`, without another line. None has the name of an option of every release (`plan`,
+    # `epsilon`, `output` and so on).
     request: str = ""
-    work: str = ""
-    plans: str = ""
+    work: str = ""  # `module:function`: (plan, request, ε and δ of one row, number of rows, format) → its Work
+    plans: str = ""  # `module:function`: (plan, request) → the plan that it releases by, where that is another one
+    # `module:function`: what was asked for, as a certificate says it, and its plan → the `Repeated` request; where
+    # there is none, the certificate holds the chosen values by their names.
     again: str = ""
+    # The words of its command, where they are not its name; of two words the first is a command with other actions,
+    # which has this one among them.
     command: str = ""
-    own_cost: bool = False
-    forecasts: bool = True
-    formats: tuple[str, ...] = ("csv",)
+    own_cost: bool = False  # whether its cost follows from the request, so that no ε is asked for
+    forecasts: bool = True  # whether its command has `--forecast --rows`, for which the plan and the request are enough
+    formats: tuple[str, ...] = ("csv",)  # of its file; `TABLES` where it is rows
+    # Whether what it finds goes into a plan, so that it is none of the ways to release by one.
     before_plan: bool = False
-    delta: str = ""
-    help: str = ""
-    example: str = ""
+    delta: str = ""  # what a δ is for, where it is not for discrete Gaussian noise
+    help: str = ""  # one line on what the command does
+    example: str = ""  # the options without a default, as the command's example gives them
 
     def recompute(self) -> Recompute | None:
         """Return the function that recomputes what only this kind can, if it has one."""

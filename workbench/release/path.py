@@ -73,21 +73,15 @@ _ROOM_OF_A_CERTIFICATE = 1 << 16
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a release is written.
+    """Where a release is written."""
 
-    Attributes:
-        path: the file, or the new folder; it appears whole or not at all.
-        format: what a file is written as.
-        replace: whether it may replace an output that exists.
-        card: the name of the card inside a folder, by which such a folder is recognised; empty for a file, whose
-            certificate is beside it.
-        table: the table of a database that is written instead; ``path`` is then what its certificate is named after.
-    """
-
-    path: Path
-    format: str
-    replace: bool = False
+    path: Path  # the file, or the new folder; it appears whole or not at all
+    format: str  # what a file is written as
+    replace: bool = False  # whether it may replace an output that exists
+    # The name of the card inside a folder, by which such a folder is recognised; empty for a file, whose certificate is
+    # beside it.
     card: str = ""
+    # The table of a database that is written instead; `path` is then what its certificate is named after.
     table: Address | None = None
 
     @classmethod
@@ -188,23 +182,16 @@ class Prepared:
     """A release of a file that has passed every check except those of the ledger, the values and the disk.
 
     :func:`release_prepared` makes the :class:`ReleaseRequest` of it.
-
-    Attributes:
-        table: the table as it was read, by which the account is found.
-        rows: the same table as the plan reads it.
-        cost: what is charged, for all rows of a person.
-        parts: the rows on the workers of a cluster; ``None`` where this computer reads them.
-        sealing: keeps what workers draw.
     """
 
     plan: Plan
-    table: Table
-    rows: Table
+    table: Table  # the table as it was read, by which the account is found
+    rows: Table  # the same table as the plan reads it
     to: Destination
     work: Work
-    cost: Cost
-    parts: PartsOnWorkers | None = None
-    sealing: Sealing | None = None
+    cost: Cost  # what is charged, for all rows of a person
+    parts: PartsOnWorkers | None = None  # the rows on the workers of a cluster; `None` where this computer reads them
+    sealing: Sealing | None = None  # keeps what workers draw
     _checked: list[bool] = field(default_factory=list, repr=False)
 
     @property
@@ -338,29 +325,18 @@ def read_parts(reader: PartReader, rows: Table, parts: PartsOnWorkers | None, em
 
 @dataclass(frozen=True)
 class Released:
-    """The result of a release.
-
-    Attributes:
-        rows: rows of the table, which are public.
-        epsilon_charged: ε charged, for all rows of a person.
-        delta_charged: δ charged, for all rows of a person; 0 for pure differential privacy.
-        epsilon_remaining: ε left under the cap.
-        seconds: from the reservation to the rename.
-        output: the file or folder, or the address of a table in a database.
-        certificate: the path of its certificate or card.
-        published_earlier: whether an earlier run drew and charged it, but could not give it its name.
-    """
+    """The result of a release."""
 
     release_id: str
-    rows: int
-    epsilon_charged: Decimal
-    delta_charged: Decimal
-    epsilon_remaining: Decimal
-    seconds: float
-    output: Path
-    certificate: Path
+    rows: int  # rows of the table, which are public
+    epsilon_charged: Decimal  # ε charged, for all rows of a person
+    delta_charged: Decimal  # δ charged, for all rows of a person; 0 for pure differential privacy
+    epsilon_remaining: Decimal  # ε left under the cap
+    seconds: float  # from the reservation to the rename
+    output: Path  # the file or folder, or the address of a table in a database
+    certificate: Path  # the path of its certificate or card
     document: dict[str, Any]
-    published_earlier: bool = False
+    published_earlier: bool = False  # whether an earlier run drew and charged it, but could not give it its name
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -376,40 +352,29 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRequest:
-    """What :func:`release` is given, for a file or a folder; it has passed every check but ledger, values and disk.
+    """What :func:`release` is given, for a file or a folder; it has passed every check but ledger, values and disk."""
 
-    Attributes:
-        table: the rows, by which the account is found.
-        work: name of the kind of work, as the ledger records it.
-        digest: SHA-256 of what is asked for: a later run with the same digest publishes a finished draw of this one.
-        room: bytes that the output and its certificate may need on the disk, or a function that returns them once the
-            values are checked.
-        draw: calls the reservation with its cost before it reads a row, asks its questions, and returns what is
-            published, which is still only in memory. It raises rather than return what must not be published.
-        facts: what the certificate or card says of what was drawn and of its cost; :func:`release` adds digests,
-            account, time and checksum.
-        account: the public name of the account that pays, where the plan states one.
-        check: refuses values before anything is reserved.
-        watched: returns whether a person has already seen private figures of the run: if so, it stays charged in full
-            when it is cancelled or fails. ``None`` where nothing is shown while it runs.
-        kept: the checkpoint of work that can be paused; the cost stays reserved while it is.
-        unit: how many rows of each person are kept, where the plan names the column that identifies one; else 0.
-        sealing: keeps what workers draw, so that another run can go on with it.
-    """
-
-    table: Table
+    table: Table  # the rows, by which the account is found
     to: Destination
-    work: str
-    digest: str
+    work: str  # name of the kind of work, as the ledger records it
+    digest: str  # SHA-256 of what is asked for: a later run with the same digest publishes a finished draw of this one
+    # Bytes that the output and its certificate may need on the disk, or a function that returns them once the values
+    # are checked.
     room: int | Callable[[], int]
+    # Calls the reservation with its cost before it reads a row, asks its questions, and returns what is published,
+    # which is still only in memory. It raises rather than return what must not be published.
     draw: Callable[[Reservation, Emit, CancelToken], Made]
+    # What the certificate or card says of what was drawn and of its cost; `release` adds digests, account, time and
+    # checksum.
     facts: Callable[[Made, Cost], dict[str, Any]]
-    account: str | None = None
-    check: Callable[[CancelToken], None] = lambda cancel: None
+    account: str | None = None  # the public name of the account that pays, where the plan states one
+    check: Callable[[CancelToken], None] = lambda cancel: None  # refuses values before anything is reserved
+    # Returns whether a person has already seen private figures of the run: if so, it stays charged in full when it is
+    # cancelled or fails. `None` where nothing is shown while it runs.
     watched: Callable[[], bool] | None = None
-    kept: KeptRun | None = None
-    unit: int = 0
-    sealing: Sealing | None = None
+    kept: KeptRun | None = None  # the checkpoint of work that can be paused; the cost stays reserved while it is
+    unit: int = 0  # how many rows of each person are kept, where the plan names the column that identifies one; else 0
+    sealing: Sealing | None = None  # keeps what workers draw, so that another run can go on with it
 
     @property
     def resumed(self) -> str:

@@ -36,20 +36,13 @@ CHARGED_FIRST = "charged-first"
 
 @dataclass(frozen=True, eq=False)
 class FinishedDraw:
-    """A finished draw that is not renamed yet; its charge is final.
-
-    Attributes:
-        request: digest of what was asked for.
-        document: its certificate as text; empty for a model, whose card is in the folder.
-        part: where it waits.
-        target: the name it is to have.
-    """
+    """A finished draw that is not renamed yet; its charge is final."""
 
     release: Release
-    request: str
-    document: str
-    part: Path
-    target: Path
+    request: str  # digest of what was asked for
+    document: str  # its certificate as text; empty for a model, whose card is in the folder
+    part: Path  # where it waits
+    target: Path  # the name it is to have
 
     @property
     def of_a_database(self) -> bool:
@@ -150,14 +143,10 @@ def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
 
 @dataclass(frozen=True)
 class BegunDraw:
-    """A draw that is paid for and not finished.
-
-    Attributes:
-        drawn: the file of the parts that are drawn.
-    """
+    """A draw that is paid for and not finished."""
 
     release: Release
-    drawn: Path
+    drawn: Path  # the file of the parts that are drawn
 
 
 def begun_draw(ledger: Ledger, target: Path) -> BegunDraw | None:

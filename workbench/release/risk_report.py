@@ -72,26 +72,19 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class RiskReport:
-    """What a report says. Private.
-
-    Attributes:
-        release: the released file or folder; empty of a table alone.
-        request: what was asked, with the columns that were used.
-        released_risk: the same of the released rows; ``None`` where there are none with all of these columns.
-        quality: how good the released rows are; ``None`` where there are none.
-        document: its certificate or card; ``None`` where it has none.
-    """
+    """What a report says. Private."""
 
     source: str
-    release: str
-    request: ReportRequest
+    release: str  # the released file or folder; empty of a table alone
+    request: ReportRequest  # what was asked, with the columns that were used
     rows: int
     risk: Mapping[str, Any]
+    # The same of the released rows; `None` where there are none with all of these columns.
     released_risk: Mapping[str, Any] | None = None
     tried: tuple[Tried, ...] = ()
-    quality: Quality | None = None
+    quality: Quality | None = None  # how good the released rows are; `None` where there are none
     guarantee: Guarantee = NOTHING
-    document: Mapping[str, Any] | None = None
+    document: Mapping[str, Any] | None = None  # its certificate or card; `None` where it has none
     control: int = 0
 
     @property

@@ -41,18 +41,12 @@ WAIT = 600.0
 
 @dataclass(frozen=True, eq=False)
 class _Checked:
-    """What a worker found in a part without a fault.
+    """What a worker found in a part without a fault."""
 
-    Attributes:
-        kept_fit: which kept columns return to their types.
-        kept_text: the bytes of their text.
-        digest: of all that is drawn from: cells and kept text.
-    """
-
-    kept_fit: tuple[bool, ...]
-    kept_text: int
+    kept_fit: tuple[bool, ...]  # which kept columns return to their types
+    kept_text: int  # the bytes of their text
     rows: int
-    digest: bytes
+    digest: bytes  # of all that is drawn from: cells and kept text
 
 
 @dataclass(frozen=True, eq=False)

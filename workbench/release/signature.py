@@ -213,17 +213,11 @@ _KEYS = {"format", "version", "algorithm", "file", "public_key", "signature"}
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature that fits its file.
+    """A signature that fits its file."""
 
-    Attributes:
-        public: the public key (32 bytes).
-        issuer: who holds it, in words.
-        known: whether it is this user's own key or a trusted one.
-    """
-
-    public: bytes
-    issuer: str
-    known: bool
+    public: bytes  # the public key (32 bytes)
+    issuer: str  # who holds it, in words
+    known: bool  # whether it is this user's own key or a trusted one
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as a command's result."""

@@ -59,15 +59,10 @@ Packed = NDArray[np.void]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows.
+    """Some rows."""
 
-    Attributes:
-        cells: of the protected columns.
-        kept: the text of each column that is published as it is.
-    """
-
-    cells: Packed
-    kept: tuple[pl.Series, ...]
+    cells: Packed  # of the protected columns
+    kept: tuple[pl.Series, ...]  # the text of each column that is published as it is
 
     def ordered(self, order: Index) -> Rows:
         """Return them in another order."""
@@ -146,16 +141,11 @@ class SpillFile:
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Where rows are in the file, those of each bucket together.
+    """Where rows are in the file, those of each bucket together."""
 
-    Attributes:
-        cells: where their cells begin.
-        edges: the first row of each bucket, and the number of rows.
-        texts: of each kept column, where its lengths and its bytes begin, and the first byte of each bucket's text.
-    """
-
-    cells: int
-    edges: Index
+    cells: int  # where their cells begin
+    edges: Index  # the first row of each bucket, and the number of rows
+    # Of each kept column, where its lengths and its bytes begin, and the first byte of each bucket's text.
     texts: tuple[tuple[int, int, Index], ...]
 
 
@@ -339,27 +329,18 @@ class SpilledRows(ReadByColumns):
 
 @dataclass(frozen=True, eq=False)
 class DrawnInParts:
-    """One draw of a sanitised table, made piece by piece; each piece can be made once.
+    """One draw of a sanitised table, made piece by piece; each piece can be made once."""
 
-    Attributes:
-        gather: returns the rows, once: when the first piece is asked for.
-        count: the number of pieces.
-        coins: of each column; ``None`` where the rows that are gathered are drawn already.
-        order: of the rows; ``None`` where they stay in their order.
-        names: the released columns, in the order of the original table.
-        kept_types: the types of kept columns in the source, if every cell can be given back its type.
-        releasable: whether the randomness is cryptographic.
-    """
-
-    gather: Callable[[], Spill]
-    count: int
+    gather: Callable[[], Spill]  # returns the rows, once: when the first piece is asked for
+    count: int  # the number of pieces
     columns: tuple[ProtectedColumn, ...]
-    coins: list[Entropy] | None
-    order: Entropy | None
-    names: tuple[str, ...]
+    coins: list[Entropy] | None  # of each column; `None` where the rows that are gathered are drawn already
+    order: Entropy | None  # of the rows; `None` where they stay in their order
+    names: tuple[str, ...]  # the released columns, in the order of the original table
+    # The types of kept columns in the source, if every cell can be given back its type.
     kept_types: dict[str, pl.DataType]
     rows: int
-    releasable: bool
+    releasable: bool  # whether the randomness is cryptographic
     _made: set[int] = field(default_factory=set)
 
     @cached_property

@@ -58,17 +58,12 @@ CANNOT_KNOW = (
 
 @dataclass(frozen=True)
 class Persons:
-    """Whose rows a guarantee is about.
+    """Whose rows a guarantee is about."""
 
-    Attributes:
-        rows_per_person: the most rows of each.
-        unit: the column that identifies a person, whose further rows were emptied; ``None`` where no column does.
-        join: that of a second table; ``None`` where none is joined.
-    """
-
-    rows_per_person: int = 1
+    rows_per_person: int = 1  # the most rows of each
+    # The column that identifies a person, whose further rows were emptied; `None` where no column does.
     unit: str | None = None
-    join: str | None = None
+    join: str | None = None  # that of a second table; `None` where none is joined
 
     @classmethod
     def of(cls, plan: Plan) -> Self:

@@ -48,33 +48,23 @@ _OTHER_ENCODING = 'write encoding = "utf-8" under [writing] in the plan'
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows whose every cell is the number of a public label; one beyond the last is a missing value.
+    """Rows whose every cell is the number of a public label; one beyond the last is a missing value."""
 
-    Attributes:
-        labels: of each column by name, in order.
-        each: yields what is made of each piece of the rows, the cells of each column; it is called in threads.
-    """
-
-    labels: Mapping[str, Sequence[str]]
+    labels: Mapping[str, Sequence[str]]  # of each column by name, in order
+    # Yields what is made of each piece of the rows, the cells of each column; it is called in threads.
     each: Callable[[Callable[[Sequence[CellArray]], bytes]], Iterator[bytes]]
 
 
 @dataclass(frozen=True)
 class ReleasedText:
-    """Rows to be written, as text, with the types that their columns have where a format has types.
+    """Rows to be written, as text, with the types that their columns have where a format has types."""
 
-    Attributes:
-        frame: returns the rows from one number to another; ``None`` of more rows than fit into memory.
-        types: by column; a column that is not named stays text.
-        parts: yields the rows, where there is no ``frame``.
-        coded: the same rows as cells, where they have no other text than that of labels.
-    """
-
+    # Returns the rows from one number to another; `None` of more rows than fit into memory.
     frame: Callable[[int, int], pl.DataFrame] | None
     rows: int
-    types: Mapping[str, pl.DataType]
-    parts: Callable[[], Iterator[pl.DataFrame]] | None = None
-    coded: CodedRows | None = None
+    types: Mapping[str, pl.DataType]  # by column; a column that is not named stays text
+    parts: Callable[[], Iterator[pl.DataFrame]] | None = None  # yields the rows, where there is no `frame`
+    coded: CodedRows | None = None  # the same rows as cells, where they have no other text than that of labels
 
     def pieces(self) -> Iterator[pl.DataFrame]:
         """Yield the rows in order, a piece of none where there are none."""
@@ -137,21 +127,13 @@ def types_of(kinds: Mapping[str, str | None]) -> dict[str, pl.DataType]:
 
 @dataclass(frozen=True)
 class TableFormat:
-    """A format.
+    """A format."""
 
-    Attributes:
-        name: in certificates, and the suffix of its files without the point.
-        title: in file dialogs.
-        write: yields the bytes of a file.
-        read: returns the text of a file that :attr:`write` made, by column.
-        needs: the module of an extra that writes it; empty where it needs none.
-    """
-
-    name: str
-    title: str
-    write: Callable[[ReleasedText, Writing], Iterator[bytes]]
-    read: Callable[[bytes, Writing], pl.DataFrame]
-    needs: str = ""
+    name: str  # in certificates, and the suffix of its files without the point
+    title: str  # in file dialogs
+    write: Callable[[ReleasedText, Writing], Iterator[bytes]]  # yields the bytes of a file
+    read: Callable[[bytes, Writing], pl.DataFrame]  # returns the text of a file that `write` made, by column
+    needs: str = ""  # the module of an extra that writes it; empty where it needs none
 
     def written(self, text: ReleasedText, plan: Plan) -> Iterator[bytes]:
         """Yield the bytes of a release by ``plan``, which says how text is written.

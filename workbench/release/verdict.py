@@ -17,35 +17,24 @@ from workbench.release.recover import to_go_on, waiting_for
 
 @dataclass(frozen=True)
 class EarlierRelease:
-    """A release of the same table by the same plan whose files are still there; to copy them costs nothing.
-
-    Attributes:
-        time: when it was charged, UTC.
-    """
+    """A release of the same table by the same plan whose files are still there; to copy them costs nothing."""
 
     release_id: str
-    time: str
+    time: str  # when it was charged, UTC
     epsilon: Decimal
     output: Path
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the ledger allows a release, and which earlier releases there are; nothing is charged yet.
-
-    Attributes:
-        waiting: id of the paid release that is still to be given this name; empty where there is none.
-        begun: whether that one is not finished, and goes on.
-        refusal: why the cap forbids the charge, ``None`` where it allows it.
-        earlier: the newest release of the same table by the same plan, of noisy rows or of what goes into a plan, or
-            ``None``.
-    """
+    """Whether the ledger allows a release, and which earlier releases there are; nothing is charged yet."""
 
     account: str
-    waiting: str
-    refusal: BudgetRefusedError | None
+    waiting: str  # id of the paid release that is still to be given this name; empty where there is none
+    refusal: BudgetRefusedError | None  # why the cap forbids the charge, `None` where it allows it
+    # The newest release of the same table by the same plan, of noisy rows or of what goes into a plan, or `None`.
     earlier: EarlierRelease | None = None
-    begun: bool = False
+    begun: bool = False  # whether that one is not finished, and goes on
 
 
 def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:

@@ -341,16 +341,12 @@ def rerun(
 
 @dataclass(frozen=True, eq=False)
 class VerifiedRelease:
-    """A release that agrees with its certificate.
-
-    Attributes:
-        table: the released rows as text.
-    """
+    """A release that agrees with its certificate."""
 
     path: Path
     document: dict[str, Any]
     plan: Plan
-    table: Table
+    table: Table  # the released rows as text
 
     @property
     def rows(self) -> int:

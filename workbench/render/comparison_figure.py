@@ -13,23 +13,15 @@ from workbench.studies.metrics import Metric
 
 @dataclass(frozen=True)
 class Drawn:
-    """One line of a comparison.
+    """One line of a comparison."""
 
-    Attributes:
-        name: the label at its end.
-        style: a key of :data:`workbench.render.palette.STYLES`.
-        points: (ε, mean, standard error) by ascending ε.
-        private: whether it was computed from private rows.
-        constant: the figure of always giving one answer on the same rows; ``None`` where that is not known.
-        each_prediction: whether its ε is of each prediction.
-    """
-
-    name: str
-    style: str
-    points: tuple[tuple[float, float, float], ...]
-    private: bool = True
+    name: str  # the label at its end
+    style: str  # a key of `workbench.render.palette.STYLES`
+    points: tuple[tuple[float, float, float], ...]  # (ε, mean, standard error) by ascending ε
+    private: bool = True  # whether it was computed from private rows
+    # The figure of always giving one answer on the same rows; `None` where that is not known.
     constant: float | None = None
-    each_prediction: bool = False
+    each_prediction: bool = False  # whether its ε is of each prediction
 
 
 def free_style(kind: str, taken: Collection[str]) -> str:

@@ -34,18 +34,12 @@ class FactList:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table.
+    """A table."""
 
-    Attributes:
-        header: its columns' titles.
-        rows: its cells as text.
-        right: indexes of the columns that hold numbers and are aligned to the right.
-        widths: of the columns, in per cent, so that tables below each other are alike; else by what is in them.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: tuple[int, ...] = ()
+    header: tuple[str, ...]  # its columns' titles
+    rows: tuple[tuple[str, ...], ...]  # its cells as text
+    right: tuple[int, ...] = ()  # indexes of the columns that hold numbers and are aligned to the right
+    # Of the columns, in per cent, so that tables below each other are alike; else by what is in them.
     widths: tuple[int, ...] = ()
 
 
@@ -71,21 +65,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document of several pages.
-
-    Attributes:
-        subtitle: one line below it.
-        sections: its contents, in order.
-        foot: a short line at the foot of every page.
-        badge: printed across every page, as a watermark; empty for what is public.
-        time: when its subject was made (ISO 8601): the file's own date, so that the same text gives the same file.
-    """
+    """A document of several pages."""
 
     title: str
-    subtitle: str
-    sections: tuple[Section, ...]
-    foot: str = ""
-    badge: str = ""
+    subtitle: str  # one line below it
+    sections: tuple[Section, ...]  # its contents, in order
+    foot: str = ""  # a short line at the foot of every page
+    badge: str = ""  # printed across every page, as a watermark; empty for what is public
+    # When its subject was made (ISO 8601): the file's own date, so that the same text gives the same file.
     time: str = ""
 
     @property

@@ -46,16 +46,11 @@ _SHOWN = 90
 
 @dataclass(frozen=True)
 class Found:
-    """A topic that contains what was searched.
+    """A topic that contains what was searched."""
 
-    Attributes:
-        topic: its name.
-        line: the first line with the first word that was searched; empty where only the title has it.
-    """
-
-    topic: str
+    topic: str  # its name
     title: str
-    line: str
+    line: str  # the first line with the first word that was searched; empty where only the title has it
 
 
 @cache

@@ -18,19 +18,12 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 @dataclass(frozen=True, slots=True)
 class SeriesStyle:
-    """How one series differs from the others.
+    """How one series differs from the others."""
 
-    Attributes:
-        light: colour on the light surface.
-        dark: colour on the dark surface.
-        marker: the sign at each point; empty for none.
-        dash: the stroke of the line.
-    """
-
-    light: str
-    dark: str
-    marker: Marker = ""
-    dash: Dash = "solid"
+    light: str  # colour on the light surface
+    dark: str  # colour on the dark surface
+    marker: Marker = ""  # the sign at each point; empty for none
+    dash: Dash = "solid"  # the stroke of the line
 
 
 STYLES: dict[str, SeriesStyle] = {

@@ -91,46 +91,27 @@ STROKES: dict[Dash, list[float]] = {"solid": [], "dashed": [5.0, 3.0], "dotted":
 
 @dataclass(frozen=True, slots=True)
 class EndLabel:
-    """A label beside the right end of a line.
+    """A label beside the right end of a line."""
 
-    Attributes:
-        name: what the line is.
-        value: its last value, written out.
-        style: colour, marker and dash of its key.
-        y: where the line ends, in the units of the axis.
-        x: where it ends, in the units of the axis; ``None`` for a line across the whole plot.
-    """
-
-    name: str
-    value: str
-    style: SeriesStyle
-    y: float
-    x: float | None = None
+    name: str  # what the line is
+    value: str  # its last value, written out
+    style: SeriesStyle  # colour, marker and dash of its key
+    y: float  # where the line ends, in the units of the axis
+    x: float | None = None  # where it ends, in the units of the axis; `None` for a line across the whole plot
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What :class:`FigureView` draws around a plot.
+    """What :class:`FigureView` draws around a plot."""
 
-    Attributes:
-        title: top left, in the text colour.
-        subtitle: under it, muted.
-        badge: top right, in a frame; empty for none.
-        x_label: under the horizontal axis.
-        y_label: above the vertical axis, horizontal so that it can be read.
-        x_ticks: positions in axis units, with what is written there.
-        y_ticks: the same for the vertical axis.
-        labels: the labels at the line ends.
-    """
-
-    title: str
-    subtitle: str
-    badge: str
-    x_label: str
-    y_label: str
-    x_ticks: Sequence[Tick]
-    y_ticks: Sequence[Tick]
-    labels: Sequence[EndLabel]
+    title: str  # top left, in the text colour
+    subtitle: str  # under it, muted
+    badge: str  # top right, in a frame; empty for none
+    x_label: str  # under the horizontal axis
+    y_label: str  # above the vertical axis, horizontal so that it can be read
+    x_ticks: Sequence[Tick]  # positions in axis units, with what is written there
+    y_ticks: Sequence[Tick]  # the same for the vertical axis
+    labels: Sequence[EndLabel]  # the labels at the line ends
 
 
 class FigureView(QWidget):

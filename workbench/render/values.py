@@ -33,23 +33,14 @@ BAND = "mean ± standard error"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line with its band.
+    """One line with its band."""
 
-    Attributes:
-        name: the label at the line's end.
-        style: a key of :data:`workbench.render.palette.STYLES`.
-        x: positions, ascending.
-        mean: the line at each position.
-        low: lower edge of the band at each position; equal to ``mean`` where there is no band.
-        high: upper edge of the band.
-    """
-
-    name: str
-    style: str
-    x: tuple[float, ...]
-    mean: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    name: str  # the label at the line's end
+    style: str  # a key of `workbench.render.palette.STYLES`
+    x: tuple[float, ...]  # positions, ascending
+    mean: tuple[float, ...]  # the line at each position
+    low: tuple[float, ...]  # lower edge of the band at each position; equal to `mean` where there is no band
+    high: tuple[float, ...]  # upper edge of the band
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
@@ -91,33 +82,20 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class CurveFigure:
-    """A metric against ε, or a parameter of the model, on a logarithmic axis.
+    """A metric against ε, or a parameter of the model, on a logarithmic axis."""
 
-    Attributes:
-        title: what the figure shows, in a few words.
-        subtitle: how it was made (data, model, repeats).
-        x_label: the horizontal axis with its unit.
-        y_label: the vertical axis with its unit.
-        series: the lines.
-        baselines: the levels beside them.
-        badge: the provenance, top right; empty for public figures.
-        span: ends of the horizontal axis if wider than the points, for a figure that is still being filled.
-        against: the parameter that the horizontal axis has in place of ε; empty where it is ε.
-        decimals: digits behind the point of the values that are written out.
-        point: the sign before these digits.
-    """
-
-    title: str
-    x_label: str
-    y_label: str
-    series: tuple[Series, ...]
-    baselines: tuple[Baseline, ...] = ()
-    subtitle: str = ""
-    badge: str = PRIVATE_BADGE
+    title: str  # what the figure shows, in a few words
+    x_label: str  # the horizontal axis with its unit
+    y_label: str  # the vertical axis with its unit
+    series: tuple[Series, ...]  # the lines
+    baselines: tuple[Baseline, ...] = ()  # the levels beside them
+    subtitle: str = ""  # how it was made (data, model, repeats)
+    badge: str = PRIVATE_BADGE  # the provenance, top right; empty for public figures
+    # Ends of the horizontal axis if wider than the points, for a figure that is still being filled.
     span: tuple[float, float] | None = None
-    against: str = ""
-    decimals: int = 3
-    point: str = "."
+    against: str = ""  # the parameter that the horizontal axis has in place of ε; empty where it is ε
+    decimals: int = 3  # digits behind the point of the values that are written out
+    point: str = "."  # the sign before these digits
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
@@ -143,17 +121,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarsRow:
-    """What is beside one name.
+    """What is beside one name."""
 
-    Attributes:
-        name: to the left of the bars.
-        bars: one for each group of the figure, ``None`` where there is none.
-        mark: where a stroke crosses the bars; ``None`` for nowhere.
-    """
-
-    name: str
-    bars: tuple[Bar | None, ...]
-    mark: float | None = None
+    name: str  # to the left of the bars
+    bars: tuple[Bar | None, ...]  # one for each group of the figure, `None` where there is none
+    mark: float | None = None  # where a stroke crosses the bars; `None` for nowhere
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
@@ -164,23 +136,14 @@ class BarsRow:
 
 @dataclass(frozen=True, slots=True)
 class BarsFigure:
-    """Shares as horizontal bars: a row for each name, in it a bar for each group, and a mark across them.
+    """Shares as horizontal bars: a row for each name, in it a bar for each group, and a mark across them."""
 
-    Attributes:
-        title: what the figure shows, in a few words.
-        subtitle: how it was made.
-        groups: name and style (a key of :data:`workbench.render.palette.STYLES`) of each group.
-        rows: from top to bottom.
-        mark: what the strokes are; empty where there are none.
-        badge: the provenance, top right; empty for public figures.
-    """
-
-    title: str
-    groups: tuple[tuple[str, str], ...]
-    rows: tuple[BarsRow, ...]
-    mark: str = ""
-    subtitle: str = ""
-    badge: str = PRIVATE_BADGE
+    title: str  # what the figure shows, in a few words
+    groups: tuple[tuple[str, str], ...]  # name and style (a key of `workbench.render.palette.STYLES`) of each group
+    rows: tuple[BarsRow, ...]  # from top to bottom
+    mark: str = ""  # what the strokes are; empty where there are none
+    subtitle: str = ""  # how it was made
+    badge: str = PRIVATE_BADGE  # the provenance, top right; empty for public figures
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
@@ -192,15 +155,10 @@ class BarsFigure:
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A kind of figure that can be drawn.
+    """A kind of figure that can be drawn."""
 
-    Attributes:
-        value: the class of its values.
-        module: the file that draws it (it imports Qt) with ``view(value, theme)``.
-    """
-
-    value: type[Figure]
-    module: str
+    value: type[Figure]  # the class of its values
+    module: str  # the file that draws it (it imports Qt) with `view(value, theme)`
 
 
 FIGURES: tuple[FigureKind, ...] = (

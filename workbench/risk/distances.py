@@ -90,18 +90,13 @@ def dense(joint: Codes) -> tuple[Codes, np.ndarray]:
 
 @dataclass(frozen=True)
 class SensitiveCounts:
-    """How often each class has each value; only what occurs, in the order of classes, then of values.
-
-    Attributes:
-        first: where each class begins.
-        sizes: the rows of each class.
-    """
+    """How often each class has each value; only what occurs, in the order of classes, then of values."""
 
     of: np.ndarray
     values: np.ndarray
     counts: np.ndarray
-    first: np.ndarray
-    sizes: np.ndarray
+    first: np.ndarray  # where each class begins
+    sizes: np.ndarray  # the rows of each class
 
     @property
     def shares(self) -> np.ndarray:

@@ -108,15 +108,10 @@ ENOUGH = 32
 
 @dataclass(frozen=True, eq=False)
 class Shadows:
-    """The same made again of known halves of the rows.
+    """The same made again of known halves of the rows."""
 
-    Attributes:
-        used: which rows each of them was made of; shape (k, n).
-        likelihood: how well it fits every row; shape (k, n).
-    """
-
-    used: NDArray[np.bool_]
-    likelihood: NDArray[np.float64]
+    used: NDArray[np.bool_]  # which rows each of them was made of; shape (k, n)
+    likelihood: NDArray[np.float64]  # how well it fits every row; shape (k, n)
 
     def mean(self, values: NDArray[np.float64], used: bool) -> Likelihood:
         """Return the mean of ``values`` (k, n) of each row over the shadows that were made with it, or without."""
@@ -137,34 +132,25 @@ class Shadows:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What an attacker sees of the rows, of whom she does not know which were used.
+    """What an attacker sees of the rows, of whom she does not know which were used."""
 
-    Attributes:
-        likelihood: how well the released thing fits each row.
-        chances: whether that is the logarithm of a probability.
-        shadows: the same of others of its kind; ``None`` where none were made.
-        others: how well the nearest of all other rows, used or not, fits each row; ``None`` where it is not known.
-    """
-
-    likelihood: Likelihood
-    chances: bool = False
-    shadows: Shadows | None = None
+    likelihood: Likelihood  # how well the released thing fits each row
+    chances: bool = False  # whether that is the logarithm of a probability
+    shadows: Shadows | None = None  # the same of others of its kind; `None` where none were made
+    # How well the nearest of all other rows, used or not, fits each row; `None` where it is not known.
     others: Likelihood | None = None
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A way to guess membership.
-
-    Attributes:
-        score: returns a score of each row, higher where membership is likelier; it does not know who is a member.
-        needs: which attribute of what is :class:`Seen` it needs beside the likelihood; empty for none.
-    """
+    """A way to guess membership."""
 
     name: str
     title: str
     about: str
+    # Returns a score of each row, higher where membership is likelier; it does not know who is a member.
     score: Callable[[Seen], Scores]
+    # Which attribute of what is `Seen` it needs beside the likelihood; empty for none.
     needs: Literal["", "shadows", "others"] = ""
 
     def can(self, seen: Seen) -> bool:
@@ -350,27 +336,16 @@ LEAST = 20
 
 @dataclass(frozen=True)
 class Separation:
-    """How well one way to guess separates members from others.
+    """How well one way to guess separates members from others."""
 
-    Attributes:
-        guess: its name.
-        auc: probability that a member has the higher score of two.
-        tpr: by share of false alarms, the share of the members that is caught.
-        true: the share of the members above a threshold that was chosen on other rows.
-        false: the share of the others above it.
-        epsilon_lower: with ``confidence``, ε is not below it: zero-out, as cards state it.
-        epsilon_lower_replaced: the same of replaced rows, which is what is measured.
-        confidence: of each interval, and of the two bounds.
-    """
-
-    guess: str
-    auc: Rate
-    tpr: Mapping[float, Rate]
-    true: Rate
-    false: Rate
-    epsilon_lower: float
-    epsilon_lower_replaced: float
-    confidence: float
+    guess: str  # its name
+    auc: Rate  # probability that a member has the higher score of two
+    tpr: Mapping[float, Rate]  # by share of false alarms, the share of the members that is caught
+    true: Rate  # the share of the members above a threshold that was chosen on other rows
+    false: Rate  # the share of the others above it
+    epsilon_lower: float  # with `confidence`, ε is not below it: zero-out, as cards state it
+    epsilon_lower_replaced: float  # the same of replaced rows, which is what is measured
+    confidence: float  # of each interval, and of the two bounds
 
     @property
     def advantage(self) -> Rate:

@@ -131,17 +131,12 @@ NEARLY = 1.02
 
 @dataclass(frozen=True, eq=False)
 class ProtectedColumn:
-    """One column ready to be sampled.
-
-    Attributes:
-        share: its share of ε.
-        mechanism: the mechanism used (the advisor's choice if the plan says auto).
-    """
+    """One column ready to be sampled."""
 
     column: Column
     grid: Grid
-    share: Decimal
-    mechanism: Mechanism
+    share: Decimal  # its share of ε
+    mechanism: Mechanism  # the mechanism used (the advisor's choice if the plan says auto)
 
     @cached_property
     def randomiser(self) -> Randomiser:
@@ -243,16 +238,11 @@ def offered(
 
 @dataclass(frozen=True, eq=False)
 class TableOnDemand:
-    """The public table of a column, rebuilt when it is asked for: of many large ones only some are in memory at a time.
-
-    Attributes:
-        cells: the public grid.
-        share: of ε.
-    """
+    """The public table of a column, rebuilt when it is asked for: of many large ones few are in memory at a time."""
 
     mechanism: str
-    cells: Cells
-    share: Decimal
+    cells: Cells  # the public grid
+    share: Decimal  # of ε
     outputs: int
 
     @classmethod

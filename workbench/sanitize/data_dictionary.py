@@ -61,28 +61,19 @@ _TOLD = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What a dictionary declares of one column; ``None`` where it declares nothing.
-
-    Attributes:
-        row: the row of the file, as a spreadsheet counts: the header is row 1.
-        role: what the column is in a disclosure.
-        lower: public lower bound; of dates the day number.
-        upper: public upper bound.
-        date_order: how dates with the year last are written.
-        guessed: which of ``role``, ``kind``, ``missing`` and ``date_order`` are marked as guesses.
-    """
+    """What a dictionary declares of one column; ``None`` where it declares nothing."""
 
     name: str
-    row: int
-    role: str | None = None
+    row: int  # the row of the file, as a spreadsheet counts: the header is row 1
+    role: str | None = None  # what the column is in a disclosure
     kind: str | None = None
-    lower: float | None = None
-    upper: float | None = None
+    lower: float | None = None  # public lower bound; of dates the day number
+    upper: float | None = None  # public upper bound
     domain: tuple[str, ...] | None = None
     missing: str | None = None
     missing_codes: tuple[str, ...] | None = None
-    date_order: str | None = None
-    guessed: tuple[str, ...] = ()
+    date_order: str | None = None  # how dates with the year last are written
+    guessed: tuple[str, ...] = ()  # which of `role`, `kind`, `missing` and `date_order` are marked as guesses
 
     @property
     def declares(self) -> bool:

@@ -33,24 +33,17 @@ _ROWS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One draw of a sanitised table, as cells.
-
-    Attributes:
-        cells: (n,) output cells by column name, rows already in the order of the release.
-        kept: text of the columns published as they are, in the same order of rows.
-        kept_types: the types those columns have in the source, if every cell can be given back its type.
-        names: the released columns, in the order of the original table.
-        releasable: whether the randomness was cryptographic.
-    """
+    """One draw of a sanitised table, as cells."""
 
     plan: Plan
     columns: tuple[ProtectedColumn, ...]
-    cells: dict[str, CellArray]
-    kept: dict[str, pl.Series]
+    cells: dict[str, CellArray]  # (n,) output cells by column name, rows already in the order of the release
+    kept: dict[str, pl.Series]  # text of the columns published as they are, in the same order of rows
+    # The types those columns have in the source, if every cell can be given back its type.
     kept_types: dict[str, pl.DataType]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the released columns, in the order of the original table
     rows: int
-    releasable: bool
+    releasable: bool  # whether the randomness was cryptographic
 
     def frame(self, start: int = 0, stop: int | None = None) -> pl.DataFrame:
         """Return rows ``start`` to ``stop`` as released text."""

@@ -57,20 +57,13 @@ class ColumnForecast:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of a plan.
+    """The forecast of a plan."""
 
-    Attributes:
-        epsilon_row: ε of one row's whole record.
-        epsilon_total: what is charged: ``rows_per_person`` times as much.
-        replace_one_epsilon: the figure for replace-one neighbours.
-        outside: sentences on what ε does not cover.
-    """
-
-    epsilon_row: Decimal
-    epsilon_total: Decimal
-    replace_one_epsilon: float
+    epsilon_row: Decimal  # ε of one row's whole record
+    epsilon_total: Decimal  # what is charged: `rows_per_person` times as much
+    replace_one_epsilon: float  # the figure for replace-one neighbours
     columns: tuple[ColumnForecast, ...]
-    outside: tuple[str, ...]
+    outside: tuple[str, ...]  # sentences on what ε does not cover
 
 
 def forecast(plan: Plan, *, coarse: bool = False) -> Forecast:

@@ -30,21 +30,14 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class Fitting:
-    """The learners that can be trained on a table, and the others.
+    """The learners that can be trained on a table, and the others."""
 
-    Attributes:
-        predicting: those that predict the target, the advised one first, those that pay for each prediction last.
-        others: those that do without it: groups of rows, and columns for another model.
-        advised: the name of the advised one; empty where nothing fits.
-        why: why, in a sentence.
-        unfit: those that cannot be trained; what each ``needs`` is the reason.
-    """
-
+    # Those that predict the target, the advised one first, those that pay for each prediction last.
     predicting: tuple[Learner, ...] = ()
-    others: tuple[Learner, ...] = ()
-    advised: str = ""
-    why: str = ""
-    unfit: tuple[Learner, ...] = ()
+    others: tuple[Learner, ...] = ()  # those that do without it: groups of rows, and columns for another model
+    advised: str = ""  # the name of the advised one; empty where nothing fits
+    why: str = ""  # why, in a sentence
+    unfit: tuple[Learner, ...] = ()  # those that cannot be trained; what each `needs` is the reason
 
     @property
     def fit(self) -> tuple[Learner, ...]:

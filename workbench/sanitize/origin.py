@@ -33,17 +33,11 @@ _LINE_MARK = re.compile(rf"^(?P<key>[ \t]*[\"']?{_KEY}{_WORD}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Guess:
-    """The guesses about one column, or about the file.
+    """The guesses about one column, or about the file."""
 
-    Attributes:
-        of: the column's name; :data:`FILE` or :data:`SECOND` for how a file is read.
-        facts: the keys of the plan that were guessed.
-        values: their values, in the same order.
-    """
-
-    of: str
-    facts: tuple[str, ...]
-    values: tuple[str, ...] = ()
+    of: str  # the column's name; `FILE` or `SECOND` for how a file is read
+    facts: tuple[str, ...]  # the keys of the plan that were guessed
+    values: tuple[str, ...] = ()  # their values, in the same order
 
     def without(self, fact: str) -> Guess:
         """Return it without one of its facts."""

@@ -43,21 +43,13 @@ date_order = "day-first" or "month-first"."""
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft of a plan: its TOML and the public facts that are still to be declared.
+    """A draft of a plan: its TOML and the public facts that are still to be declared."""
 
-    Attributes:
-        toml: the text of the plan file.
-        unfilled: ``KEY of COLUMN`` for each ``"?"``.
-        guesses: facts that were taken from the rows and are to be confirmed.
-        notes: sentences on automatic choices.
-        on_target: a sentence on the share of the column to predict; empty where it has an equal one.
-    """
-
-    toml: str
-    unfilled: tuple[str, ...]
-    guesses: tuple[Guess, ...]
-    notes: tuple[str, ...]
-    on_target: str
+    toml: str  # the text of the plan file
+    unfilled: tuple[str, ...]  # `KEY of COLUMN` for each `"?"`
+    guesses: tuple[Guess, ...]  # facts that were taken from the rows and are to be confirmed
+    notes: tuple[str, ...]  # sentences on automatic choices
+    on_target: str  # a sentence on the share of the column to predict; empty where it has an equal one
 
 
 def draft(

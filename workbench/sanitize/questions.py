@@ -33,18 +33,12 @@ DROPPED = "drop"
 
 @dataclass(frozen=True)
 class Recipient:
-    """Somebody who may get a release.
+    """Somebody who may get a release."""
 
-    Attributes:
-        name: one word, as files and options write it.
-        most: the largest ε that is offered.
-        why: the reason for that limit, in a sentence.
-    """
-
-    name: str
+    name: str  # one word, as files and options write it
     title: str
-    most: Decimal
-    why: str
+    most: Decimal  # the largest ε that is offered
+    why: str  # the reason for that limit, in a sentence
 
 
 RECIPIENTS = (
@@ -71,18 +65,12 @@ RECIPIENTS = (
 
 @dataclass(frozen=True)
 class Ask:
-    """One thing that recipients may do with a release (the noise source of a release is another ``Ask``).
+    """One thing that recipients may do with a release (the noise source of a release is another ``Ask``)."""
 
-    Attributes:
-        name: one word, as files and options write it.
-        help: what it is, in a sentence.
-        ways: the ways to release that give it, the one that suits it best first.
-    """
-
-    name: str
+    name: str  # one word, as files and options write it
     title: str
-    help: str
-    ways: tuple[str, ...]
+    help: str  # what it is, in a sentence
+    ways: tuple[str, ...]  # the ways to release that give it, the one that suits it best first
 
 
 AVERAGES, PAIRS, MODEL, ROWS, FIGURES = NAMES = ("averages", "pairs", "model", "rows", "figures")
@@ -176,21 +164,13 @@ class Asked(Parameters):
 
 @dataclass(frozen=True)
 class Questions:
-    """The answers to all three questions.
+    """The answers to all three questions."""
 
-    Attributes:
-        recipient: the name of one of :data:`RECIPIENTS`.
-        needed: the columns that are released, in the table's order.
-        asks: names of :data:`ASKS`, in their order.
-        target: the column to predict; ``None`` where there is none.
-        wishes: figures that must be close to the truth, with their margins.
-    """
-
-    recipient: str = "anyone"
-    needed: tuple[str, ...] = ()
-    asks: tuple[str, ...] = (AVERAGES, PAIRS)
-    target: str | None = None
-    wishes: tuple[Wish, ...] = ()
+    recipient: str = "anyone"  # the name of one of `RECIPIENTS`
+    needed: tuple[str, ...] = ()  # the columns that are released, in the table's order
+    asks: tuple[str, ...] = (AVERAGES, PAIRS)  # names of `ASKS`, in their order
+    target: str | None = None  # the column to predict; `None` where there is none
+    wishes: tuple[Wish, ...] = ()  # figures that must be close to the truth, with their margins
 
     @property
     def asked(self) -> Asked:
@@ -357,21 +337,13 @@ _NAMED_EACH = 3
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Which columns are suggested.
+    """Which columns are suggested."""
 
-    Attributes:
-        needed: their names, in the table's order.
-        why_not: the reason of each column that is not.
-        identifiers: those of them that identify a person by themselves.
-        target: the column to predict if somebody wants to, by its name; ``None`` if no name says so.
-        asked: the other answers that are suggested.
-    """
-
-    needed: tuple[str, ...] = ()
-    why_not: Mapping[str, str] = field(default_factory=dict)
-    identifiers: tuple[str, ...] = ()
-    target: str | None = None
-    asked: Asked = field(default_factory=Asked)
+    needed: tuple[str, ...] = ()  # their names, in the table's order
+    why_not: Mapping[str, str] = field(default_factory=dict)  # the reason of each column that is not
+    identifiers: tuple[str, ...] = ()  # those of them that identify a person by themselves
+    target: str | None = None  # the column to predict if somebody wants to, by its name; `None` if no name says so
+    asked: Asked = field(default_factory=Asked)  # the other answers that are suggested
 
     @property
     def left_out_in_words(self) -> str:

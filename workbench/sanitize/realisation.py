@@ -37,16 +37,11 @@ _KEY = secrets.token_bytes(32)
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Some rows of one protected column.
-
-    Attributes:
-        before: (n,) the cells as they are.
-        after: (n,) the cells as they were drawn.
-    """
+    """Some rows of one protected column."""
 
     grid: Grid
-    before: CellArray
-    after: CellArray
+    before: CellArray  # (n,) the cells as they are
+    after: CellArray  # (n,) the cells as they were drawn
 
 
 class Realisation:

@@ -61,16 +61,11 @@ RELATIONS_WAYS_OUT = (
 
 @dataclass(frozen=True)
 class Learnt:
-    """A statistic of one column that the released table gives away, with its error.
-
-    Attributes:
-        numeric: whether it is the mean of numbers; else the shares of names.
-        half_length: of an interval that holds with a confidence of about 95 %, in the column's unit; a share as a part
-            of 1.
-    """
+    """A statistic of one column that the released table gives away, with its error."""
 
     name: str
-    numeric: bool
+    numeric: bool  # whether it is the mean of numbers; else the shares of names
+    # Of an interval that holds with a confidence of about 95 %, in the column's unit; a share as a part of 1.
     half_length: float
 
 

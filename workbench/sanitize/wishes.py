@@ -52,25 +52,18 @@ _MARGIN_BELOW = {SHARE: 1.0, CORRELATION: 2.0}
 
 @dataclass(frozen=True)
 class Wish:
-    """One figure and how close to the truth it must be.
+    """One figure and how close to the truth it must be."""
 
-    Attributes:
-        asked: one of :data:`FIGURES`.
-        columns: the column; both, for a correlation.
-        within: half-length of the 95 % interval in the column's own unit; for a share, a part of 1 (0.03 is 3 points);
-            for a count, rows.
-        value: the value whose share or count it is (a count without one is of the rows that have a value), or which
-            quantile; empty for other figures.
-        by: the columns that make groups: the figure of each of them is wished for.
-        weight: how much it counts where errors have to be traded: twice the weight, half the error.
-    """
-
-    asked: str
-    columns: tuple[str, ...]
+    asked: str  # one of `FIGURES`
+    columns: tuple[str, ...]  # the column; both, for a correlation
+    # Half-length of the 95 % interval in the column's own unit; for a share, a part of 1 (0.03 is 3 points); for a
+    # count, rows.
     within: float
+    # The value whose share or count it is (a count without one is of the rows that have a value), or which quantile;
+    # empty for other figures.
     value: str = ""
-    by: tuple[str, ...] = ()
-    weight: float = 1.0
+    by: tuple[str, ...] = ()  # the columns that make groups: the figure of each of them is wished for
+    weight: float = 1.0  # how much it counts where errors have to be traded: twice the weight, half the error
 
     @classmethod
     def parse(cls, text: str, within: float | None = None) -> Self:

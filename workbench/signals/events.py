@@ -30,19 +30,12 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A histogram of a run at a step, computed from private rows.
+    """A histogram of a run at a step, computed from private rows."""
 
-    Attributes:
-        name: of what.
-        step: the step.
-        edges: between the bins, ascending; the first bin is below all of them, the last above.
-        counts: one more than there are edges.
-    """
-
-    name: str
+    name: str  # of what
     step: int
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
+    edges: tuple[float, ...]  # between the bins, ascending; the first bin is below all of them, the last above
+    counts: tuple[int, ...]  # one more than there are edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +58,11 @@ class AtStake:
 
 @dataclass(frozen=True, slots=True)
 class PhaseMemory:
-    """The memory of one phase of a training, in bytes of the training alone.
+    """The memory of one phase of a training, in bytes of the training alone."""
 
-    Attributes:
-        name: of the phase.
-        predicted: the most that it should have in use.
-        peak: the most that it had so far; 0 before it began.
-    """
-
-    name: str
-    predicted: int
-    peak: int = 0
+    name: str  # of the phase
+    predicted: int  # the most that it should have in use
+    peak: int = 0  # the most that it had so far; 0 before it began
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +70,6 @@ class Memory:
     """Bytes in use by the process or the GPU. ``predicted`` and ``limit`` are ``None`` where unknown.
 
     ``before`` is what was in use when the reporting job began; its own use is the difference.
-
-    Attributes:
-        phases: of a training, in their order; bytes of the training alone.
-        phase: the one that goes on.
-        forecast: of a training, what was predicted before it began, in bytes of the training alone.
-        first_step: its measured peak when the first step was done, likewise; ``None`` before that.
     """
 
     now: int
@@ -97,10 +78,10 @@ class Memory:
     limit: int | None = None
     device: str = "cpu"
     before: int = 0
-    phases: tuple[PhaseMemory, ...] = ()
-    phase: str = ""
-    forecast: int | None = None
-    first_step: int | None = None
+    phases: tuple[PhaseMemory, ...] = ()  # of a training, in their order; bytes of the training alone
+    phase: str = ""  # the one that goes on
+    forecast: int | None = None  # of a training, what was predicted before it began, in bytes of the training alone
+    first_step: int | None = None  # its measured peak when the first step was done, likewise; `None` before that
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +108,11 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Terminal: the job ended in an error.
+    """Terminal: the job ended in an error."""
 
-    Attributes:
-        error: the exception itself; its text may be shown on screen and is never logged.
-        bug: whether it is a bug in the program rather than a problem with the input.
-        trace: file, line and function of each frame, without values; empty if it is not a bug.
-    """
-
-    error: BaseException
-    bug: bool = False
-    trace: str = ""
+    error: BaseException  # the exception itself; its text may be shown on screen and is never logged
+    bug: bool = False  # whether it is a bug in the program rather than a problem with the input
+    trace: str = ""  # file, line and function of each frame, without values; empty if it is not a bug
 
 
 Terminal = Finished | Cancelled | Failed

@@ -66,19 +66,12 @@ class ReadRows:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Neighbouring cells of a column's public grid, taken together.
+    """Neighbouring cells of a column's public grid, taken together."""
 
-    Attributes:
-        column: what is declared about it.
-        grid: its cells.
-        width: cells of a bin; 1 for names.
-        count: number of bins.
-    """
-
-    column: Column
-    grid: Grid
-    width: int
-    count: int
+    column: Column  # what is declared about it
+    grid: Grid  # its cells
+    width: int  # cells of a bin; 1 for names
+    count: int  # number of bins
 
     @classmethod
     def of(cls, column: Column, wanted: int | None, most: int = MANY) -> Bins:
@@ -167,16 +160,11 @@ class Periods(Bins):
     """Days, weeks, months, quarters or years of dates (``born:month``), from the lower bound to the upper one.
 
     Of the first and the last a part may be outside the bounds.
-
-    Attributes:
-        period: one of ``PERIODS``.
-        starts: the first day of each, as a day number; ``count`` of them.
-        names: what each is called: 2026-03-14, 2026-W11, 2026-03, 2026-Q1, 2026.
     """
 
-    period: str
-    starts: NDArray[np.int64]
-    names: tuple[str, ...]
+    period: str  # one of `PERIODS`
+    starts: NDArray[np.int64]  # the first day of each, as a day number; `count` of them
+    names: tuple[str, ...]  # what each is called: 2026-03-14, 2026-W11, 2026-03, 2026-Q1, 2026
 
     @classmethod
     def between(cls, column: Column, period: str) -> Periods:
@@ -225,13 +213,9 @@ def _name(day: datetime.date, period: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups that columns make together; without a column all rows are one group.
+    """The groups that columns make together; without a column all rows are one group."""
 
-    Attributes:
-        by: the bins of these columns.
-    """
-
-    by: tuple[Bins, ...]
+    by: tuple[Bins, ...]  # the bins of these columns
 
     @property
     def count(self) -> int:

@@ -76,17 +76,11 @@ def _product(pairs: Sequence[tuple[int, int]]) -> OfSets:
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """The sets of columns whose counts are released.
+    """The sets of columns whose counts are released."""
 
-    Attributes:
-        sizes: how many values each column has.
-        ways: how many columns the sets have.
-        known: whether the number of all rows in the table is public.
-    """
-
-    sizes: tuple[int, ...]
-    ways: tuple[int, ...]
-    known: bool
+    sizes: tuple[int, ...]  # how many values each column has
+    ways: tuple[int, ...]  # how many columns the sets have
+    known: bool  # whether the number of all rows in the table is public
 
     @cached_property
     def released(self) -> OfSets:
@@ -124,19 +118,12 @@ class Workload:
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """What is asked for to release a workload.
+    """What is asked for to release a workload."""
 
-    Attributes:
-        workload: what is released.
-        gaussian: whether the norm is L2.
-        centred: which columns are centred.
-        weights: of each set; whole numbers, or any while they are sought.
-    """
-
-    workload: Workload
-    gaussian: bool
-    centred: tuple[bool, ...]
-    weights: OfSets
+    workload: Workload  # what is released
+    gaussian: bool  # whether the norm is L2
+    centred: tuple[bool, ...]  # which columns are centred
+    weights: OfSets  # of each set; whole numbers, or any while they are sought
 
     @classmethod
     def of(cls, workload: Workload, most: int, *, gaussian: bool) -> Margins:

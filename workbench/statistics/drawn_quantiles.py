@@ -43,19 +43,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Lattice:
-    """Multiples of a public step; a value belongs to the nearest one.
-
-    Attributes:
-        times: the step is ``times``/``parts``.
-        parts: a power of ten, or 1.
-        whole: whether values are whole numbers.
-    """
+    """Multiples of a public step; a value belongs to the nearest one."""
 
     lower: float
     upper: float
-    times: int
-    parts: int
-    whole: bool
+    times: int  # the step is `times`/`parts`
+    parts: int  # a power of ten, or 1
+    whole: bool  # whether values are whole numbers
 
     @classmethod
     def of(cls, column: Column, strength: float) -> Lattice:
@@ -124,19 +118,12 @@ _CARRIED = 1.3
 
 @dataclass(frozen=True)
 class DrawnQuantiles:
-    """How the quantiles of one query are drawn.
+    """How the quantiles of one query are drawn."""
 
-    Attributes:
-        lattice: of its column.
-        shares: each q, sorted.
-        paid: the query's share of the budget.
-        shortest: cells of the shortest bin beside a drawn cell.
-    """
-
-    lattice: Lattice
-    shares: tuple[Fraction, ...]
-    paid: Share
-    shortest: int
+    lattice: Lattice  # of its column
+    shares: tuple[Fraction, ...]  # each q, sorted
+    paid: Share  # the query's share of the budget
+    shortest: int  # cells of the shortest bin beside a drawn cell
 
     @classmethod
     def of(cls, column: Column, at: Sequence[float], paid: Share, rows: float) -> DrawnQuantiles:

@@ -19,29 +19,18 @@ UNKNOWN = "not determined"
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What figures need to know of the query that they are read from.
+    """What figures need to know of the query that they are read from."""
 
-    Attributes:
-        label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred``, ``pair``, ``spread``, ``products``, ``choice``, ``quantiles``,
-            ``ranges`` or ``table``.
-        bins: of its column; ``None`` of a count of groups alone.
-        asks: the statistics that are read from it.
-        paid: its share of the budget.
-        size: its sensitivity, L1 and L2: 1 of counts, K of most moments; of ranges that of each level.
-        rows: n, which is public.
-        others: bins of further columns of products.
-    """
-
-    label: str
+    label: str  # its name in events and certificates
+    # `histogram`, `count`, `centred`, `pair`, `spread`, `products`, `choice`, `quantiles`, `ranges` or `table`.
     form: str
-    bins: Bins | None
+    bins: Bins | None  # of its column; `None` of a count of groups alone
     groups: Groups
-    asks: tuple[Statistic, ...]
-    paid: Share
-    size: int
-    rows: int
-    others: tuple[Bins, ...] = ()
+    asks: tuple[Statistic, ...]  # the statistics that are read from it
+    paid: Share  # its share of the budget
+    size: int  # its sensitivity, L1 and L2: 1 of counts, K of most moments; of ranges that of each level
+    rows: int  # n, which is public
+    others: tuple[Bins, ...] = ()  # bins of further columns of products
 
     @property
     def event(self) -> QueryEvent:
@@ -76,33 +65,22 @@ class Source:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure.
+    """One figure."""
 
-    Attributes:
-        statistic: ``count``, ``histogram``, ``share of all rows``, ``cumulative share of all rows``, ``mean``, ``sum``,
-            ``quantile``, ``mode``, ``variance``, ``std``, ``covariance``, ``correlation``, ``regression`` (a
-            coefficient), ``rows up to`` (of ranges), ``top``, ``table``, ``margin`` (of a table) or
-            ``missing`` (rows that have no value, or are in no group).
-        column: of which column, or of which two; empty of a count of groups.
-        group: of which rows; empty for all.
-        value: the bin, which quantile, whose coefficient, or the most frequent value; else empty.
-        estimate: the figure; text of a date, or :data:`UNKNOWN`. Of a mode 0, with how many rows it may be behind as
-            its interval.
-        low: lower end of its interval.
-        high: upper end.
-        sparse: whether there are too few rows to say: the number of rows behind it cannot be distinguished from none.
-        source: the query it was read from.
-    """
-
+    # `count`, `histogram`, `share of all rows`, `cumulative share of all rows`, `mean`, `sum`, `quantile`, `mode`,
+    # `variance`, `std`, `covariance`, `correlation`, `regression` (a coefficient), `rows up to` (of ranges), `top`,
+    # `table`, `margin` (of a table) or `missing` (rows that have no value, or are in no group).
     statistic: str
-    column: str
-    group: str
-    value: str
+    column: str  # of which column, or of which two; empty of a count of groups
+    group: str  # of which rows; empty for all
+    value: str  # the bin, which quantile, whose coefficient, or the most frequent value; else empty
+    # The figure; text of a date, or `UNKNOWN`. Of a mode 0, with how many rows it may be behind as its interval.
     estimate: float | str
-    low: float | str
-    high: float | str
+    low: float | str  # lower end of its interval
+    high: float | str  # upper end
+    # Whether there are too few rows to say: the number of rows behind it cannot be distinguished from none.
     sparse: bool
-    source: str
+    source: str  # the query it was read from
 
 
 def within(

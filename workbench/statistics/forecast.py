@@ -33,47 +33,31 @@ _EVEN = "values spread evenly between the bounds"
 
 @dataclass(frozen=True)
 class GroupSize:
-    """What to expect of a figure of a group of a stated size.
+    """What to expect of a figure of a group of a stated size."""
 
-    Attributes:
-        part: of all rows.
-        rows: how many these are.
-        half_width: as of :class:`FigureForecast`.
-        equal: whether it is the size that groups have if they are of equal size.
-    """
-
-    part: float
-    rows: float
-    half_width: float
-    equal: bool
+    part: float  # of all rows
+    rows: float  # how many these are
+    half_width: float  # as of `FigureForecast`
+    equal: bool  # whether it is the size that groups have if they are of equal size
 
 
 @dataclass(frozen=True)
 class FigureForecast:
-    """What to expect of one statistic.
-
-    Attributes:
-        column: of which column; empty of a count of groups.
-        figures: how many figures it gives.
-        half_width: expected half of the 95 % interval, in ``unit``; of a mode the lead of the most frequent value over
-            all others with which 95 % of draws are right.
-        unit: what it is in.
-        assumes: what it rests on besides the number of rows; empty if on nothing.
-        source: the query that it is read from.
-        epsilon: the query's share of ε, or of ρ where there is a δ.
-        by_group_size: the same for groups of stated sizes, smallest first, the equal one among them; empty where there
-            are no groups or their size does not matter.
-    """
+    """What to expect of one statistic."""
 
     statistic: str
-    column: str
+    column: str  # of which column; empty of a count of groups
     by: tuple[str, ...]
-    figures: int
+    figures: int  # how many figures it gives
+    # Expected half of the 95 % interval, in `unit`; of a mode the lead of the most frequent value over all others with
+    # which 95 % of draws are right.
     half_width: float
-    unit: str
-    assumes: str
-    source: str
-    epsilon: Decimal
+    unit: str  # what it is in
+    assumes: str  # what it rests on besides the number of rows; empty if on nothing
+    source: str  # the query that it is read from
+    epsilon: Decimal  # the query's share of ε, or of ρ where there is a δ
+    # The same for groups of stated sizes, smallest first, the equal one among them; empty where there are no groups or
+    # their size does not matter.
     by_group_size: tuple[GroupSize, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:

@@ -83,19 +83,12 @@ def summed(
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """The sums of products of columns.
+    """The sums of products of columns."""
 
-    Attributes:
-        columns: the one that is named first at the front.
-        degree: d; 0 where sums are asked for by themselves.
-        known: whether the number of rows is public.
-        gaussian: whether the norm is L2.
-    """
-
-    columns: tuple[Bins, ...]
-    degree: int
-    known: bool
-    gaussian: bool
+    columns: tuple[Bins, ...]  # the one that is named first at the front
+    degree: int  # d; 0 where sums are asked for by themselves
+    known: bool  # whether the number of rows is public
+    gaussian: bool  # whether the norm is L2
 
     @classmethod
     def of(cls, columns: tuple[Bins, ...], *, squares: bool, known: bool, gaussian: bool) -> Products:
@@ -277,17 +270,11 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """A regression that is asked for.
+    """A regression that is asked for."""
 
-    Attributes:
-        query: what it is read from.
-        own: the sums that this asks for.
-        ask: names the column that is explained, and those that explain it.
-    """
-
-    query: Source
-    own: Products
-    ask: Statistic
+    query: Source  # what it is read from
+    own: Products  # the sums that this asks for
+    ask: Statistic  # names the column that is explained, and those that explain it
 
     def figures(self, group: str, parts: Floats) -> Iterator[Figure]:
         """Yield the coefficients of one group, the intercept first."""

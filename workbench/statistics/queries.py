@@ -109,16 +109,11 @@ MOST_FIGURES = 50_000
 
 @dataclass(frozen=True, eq=False)
 class Query(Source):
-    """One query.
+    """One query."""
 
-    Attributes:
-        drawn: how quantiles are drawn, of a ``quantiles`` query.
-        rules: by which its figures are made.
-        own: what a ``products``, ``ranges`` or ``table`` query is beyond that; such a form has a file of its own.
-    """
-
-    drawn: DrawnQuantiles | None = None
-    rules: int = RULES
+    drawn: DrawnQuantiles | None = None  # how quantiles are drawn, of a `quantiles` query
+    rules: int = RULES  # by which its figures are made
+    # What a `products`, `ranges` or `table` query is beyond that; such a form has a file of its own.
     own: Own | None = None
 
     @property

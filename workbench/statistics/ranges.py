@@ -41,17 +41,11 @@ _SINGLE = 0.05
 
 @dataclass(frozen=True)
 class Ranges:
-    """A tree of counts.
+    """A tree of counts."""
 
-    Attributes:
-        leaves: how many bins.
-        branching: b; as many as there are leaves where there is one level.
-        known: whether the number of all rows in the tree is public.
-    """
-
-    leaves: int
-    branching: int
-    known: bool
+    leaves: int  # how many bins
+    branching: int  # b; as many as there are leaves where there is one level
+    known: bool  # whether the number of all rows in the tree is public
 
     @classmethod
     def of(cls, leaves: int, *, gaussian: bool, known: bool) -> Ranges:

@@ -129,13 +129,9 @@ def pair_widths() -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Widths:
-    """Half-widths of what is read from one query's noisy numbers.
+    """Half-widths of what is read from one query's noisy numbers."""
 
-    Attributes:
-        share: the query's share of the budget.
-    """
-
-    share: Share
+    share: Share  # the query's share of the budget
 
     def count(self, together: int = 1) -> int:
         """Return the half-width of one noisy count, or of each of so many that all stay within theirs together."""

@@ -31,17 +31,11 @@ _DENSE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """One column, as numbers or as names.
+    """One column, as numbers or as names."""
 
-    Attributes:
-        name: the column.
-        values: (n,) doubles with NaN for a missing value; or (n,) codes of names, −1 for a missing value.
-        numeric: which of the two.
-    """
-
-    name: str
-    values: NDArray[Any]
-    numeric: bool
+    name: str  # the column
+    values: NDArray[Any]  # (n,) doubles with NaN for a missing value; or (n,) codes of names, −1 for a missing value
+    numeric: bool  # which of the two
 
     @property
     def present(self) -> NDArray[np.bool_]:

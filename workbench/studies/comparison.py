@@ -23,15 +23,10 @@ MECHANISMS = {"plan": "as planned", "auto": "advisor's choice"}
 
 @dataclass(frozen=True, eq=False)
 class StudyLine:
-    """One way of training of a finished study.
+    """One way of training of a finished study."""
 
-    Attributes:
-        result: the study.
-        regime: the way of training, as the study names it.
-    """
-
-    result: CurveResult
-    regime: str
+    result: CurveResult  # the study
+    regime: str  # the way of training, as the study names it
 
     @property
     def way(self) -> Regime:

@@ -268,22 +268,15 @@ class CurvePlan(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class CurveResult:
-    """A finished curve.
+    """A finished curve."""
 
-    Attributes:
-        plan: what was compared.
-        rows: every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric.
-        points: summaries of the repeats, by regime, ε and metric.
-        levels: by metric, the mean figure on the held-out rows of always giving the one answer that fits the training
-            rows best (the largest class, the mean), or of a model that looks at no row.
-        table_rows: number of rows of the table.
-    """
-
-    plan: CurvePlan
-    rows: tuple[Row, ...]
-    points: tuple[Point, ...]
+    plan: CurvePlan  # what was compared
+    rows: tuple[Row, ...]  # every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric
+    points: tuple[Point, ...]  # summaries of the repeats, by regime, ε and metric
+    # By metric, the mean figure on the held-out rows of always giving the one answer that fits the training rows best
+    # (the largest class, the mean), or of a model that looks at no row.
     levels: Levels
-    table_rows: int
+    table_rows: int  # number of rows of the table
 
     @property
     def left_out(self) -> dict[str, str]:

@@ -76,25 +76,19 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Held-out rows and what a model says about them; n ≥ 1.
+    """Held-out rows and what a model says about them; n ≥ 1."""
 
-    Attributes:
-        truth: what was to be predicted (n,).
-        predicted: the model's answers (n,).
-        scores: how much each class is favoured (n, k), higher is more; ``None`` of a model that gives no scores.
-        distances: squared distance of each row to the nearest centre (n,), where the declared range of a column is 1;
-            ``None`` of a model that has no centres.
-        rebuilt: the encoded rows (n, D), in half-ranges, and those that the model makes of its answers (n, D);
-            ``None`` of a model that makes none.
-        numeric: the indices of the columns of X that are numbers.
-    """
-
-    truth: NDArray[Any]
-    predicted: NDArray[Any]
+    truth: NDArray[Any]  # what was to be predicted (n,)
+    predicted: NDArray[Any]  # the model's answers (n,)
+    # How much each class is favoured (n, k), higher is more; `None` of a model that gives no scores.
     scores: Doubles | None = None
+    # Squared distance of each row to the nearest centre (n,), where the declared range of a column is 1; `None` of a
+    # model that has no centres.
     distances: Doubles | None = None
+    # The encoded rows (n, D), in half-ranges, and those that the model makes of its answers (n, D); `None` of a model
+    # that makes none.
     rebuilt: tuple[Doubles, Doubles] | None = None
-    numeric: tuple[int, ...] = ()
+    numeric: tuple[int, ...] = ()  # the indices of the columns of X that are numbers
 
     @classmethod
     def ask(

@@ -32,23 +32,14 @@ def task_of(target: Column) -> str:
 
 @dataclass(frozen=True)
 class LearnedFrom:
-    """One figure of a model trained on released rows, and of the same model trained on original ones. Private.
+    """One figure of a model trained on released rows, and of the same model trained on original ones. Private."""
 
-    Attributes:
-        target: the column that is predicted.
-        model: the title of the model.
-        metric: the title of the figure.
-        released: its mean, trained on the released rows.
-        original: its mean, trained on other original rows than it is asked about.
-        level: its mean for the one best answer to all rows.
-    """
-
-    target: str
-    model: str
-    metric: str
-    released: float
-    original: float
-    level: float
+    target: str  # the column that is predicted
+    model: str  # the title of the model
+    metric: str  # the title of the figure
+    released: float  # its mean, trained on the released rows
+    original: float  # its mean, trained on other original rows than it is asked about
+    level: float  # its mean for the one best answer to all rows
 
     @property
     def words(self) -> str:
@@ -81,15 +72,10 @@ def learned_from(
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Rows that teach or test a model.
+    """Rows that teach or test a model."""
 
-    Attributes:
-        X: (n, d) numbers and codes.
-        y: (n,) what is to be predicted.
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[Any]
+    X: NDArray[np.float64]  # (n, d) numbers and codes
+    y: NDArray[Any]  # (n,) what is to be predicted
 
     def only(self, rows: NDArray[np.int64]) -> Lesson:
         """Return some of the rows."""

@@ -45,19 +45,12 @@ Fits = Callable[[NDArray[np.int64], np.random.Generator], tuple[Likelihood, bool
 
 @dataclass(frozen=True, eq=False)
 class WayOfTraining:
-    """A way of training that can be repeated.
+    """A way of training that can be repeated."""
 
-    Attributes:
-        people: the rows, of which the first half are used.
-        fits: trains on some of them.
-        guarantee: what its ε promises.
-        seed: of the training and of the attack.
-    """
-
-    people: People
-    fits: Fits
-    guarantee: Guarantee
-    seed: int = 0
+    people: People  # the rows, of which the first half are used
+    fits: Fits  # trains on some of them
+    guarantee: Guarantee  # what its ε promises
+    seed: int = 0  # of the training and of the attack
 
     def attacked(self, emit: Emit = ignore, cancel: CancelToken = NEVER) -> Outcome:
         """Train it on the first half of the rows, and guess in every way which half a row is in."""

@@ -23,34 +23,20 @@ BY_CHANCE = 0.5
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure.
+    """One figure."""
 
-    Attributes:
-        name: its name in the CSV.
-        title: how a person calls it.
-        unit: what its values mean.
-        inside: the title within a sentence.
-        level: what always gives one answer, whose figure is drawn as a level; empty where none is drawn.
-        beats: that answer as the end of the sentence "Better than …".
-        hopeless: what is said where the model is no better than that answer even without privacy.
-        higher: whether a higher figure is a better one.
-        near: how far from the level without privacy still counts as near it.
-        near_words: the same, in words.
-        relative: whether it is a part of the level, as of a sum that grows with the rows.
-        absent: where it cannot be measured, in a sentence; empty of a metric that always can be.
-    """
-
-    name: str
-    title: str
-    unit: str
-    inside: str
-    level: str = ""
-    beats: str = ""
-    higher: bool = True
-    near: float = 0.03
-    near_words: str = "3 points"
-    relative: bool = False
-    absent: str = ""
+    name: str  # its name in the CSV
+    title: str  # how a person calls it
+    unit: str  # what its values mean
+    inside: str  # the title within a sentence
+    level: str = ""  # what always gives one answer, whose figure is drawn as a level; empty where none is drawn
+    beats: str = ""  # that answer as the end of the sentence "Better than …"
+    higher: bool = True  # whether a higher figure is a better one
+    near: float = 0.03  # how far from the level without privacy still counts as near it
+    near_words: str = "3 points"  # the same, in words
+    relative: bool = False  # whether it is a part of the level, as of a sum that grows with the rows
+    absent: str = ""  # where it cannot be measured, in a sentence; empty of a metric that always can be
+    # What is said where the model is no better than that answer even without privacy.
     hopeless: str = "This target cannot be predicted from these columns: even without privacy the model is no better"
 
     def not_worse(self, value: float, level: float, slack: float = 0.0) -> bool:
@@ -68,26 +54,19 @@ class Metric:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a study measures of a task.
+    """What a study measures of a task."""
 
-    Attributes:
-        task: the name of the :class:`workbench.learners.tasks.Task`.
-        metrics: its figures, the one that is drawn first at the front.
-        measure: returns figures by name, of what a model says about rows of a target column.
-        constant: returns the one answer that fits training rows y (n,) best without looking at any other column;
-            ``None`` where a model makes columns: then it is compared with its descriptor's ``blind``.
-        strata: returns the code of the group of each row (n,) that a split divides alike.
-        question: how good a model is, in the middle of a sentence.
-        splits: what the splits are called.
-    """
-
-    task: str
-    metrics: tuple[Metric, ...]
+    task: str  # the name of the `workbench.learners.tasks.Task`
+    metrics: tuple[Metric, ...]  # its figures, the one that is drawn first at the front
+    # Returns figures by name, of what a model says about rows of a target column.
     measure: Callable[[HeldOut, Attribute], dict[str, float]]
+    # Returns the one answer that fits training rows y (n,) best without looking at any other column; `None` where a
+    # model makes columns: then it is compared with its descriptor's `blind`.
     constant: Callable[[NDArray[Any]], float] | None
+    # Returns the code of the group of each row (n,) that a split divides alike.
     strata: Callable[[NDArray[Any]], NDArray[np.int64]]
-    question: str
-    splits: str
+    question: str  # how good a model is, in the middle of a sentence
+    splits: str  # what the splits are called
 
     @property
     def main(self) -> Metric:

@@ -138,20 +138,15 @@ PLANNED = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """One way of training.
+    """One way of training."""
 
-    Attributes:
-        name: as the person wrote it, and as it is in the CSV.
-        kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``corrected`` (on the same
-            rows, a model that knows the public tables they went through), ``private``.
-        mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice, ``plan`` for the plan's.
-        settings: parameters that this private model has other than the study's, ``NAME=VALUE`` each.
-    """
-
-    name: str
+    name: str  # as the person wrote it, and as it is in the CSV
+    # `none` (no privacy), `sanitized` (an ordinary model on a sanitised table), `corrected` (on the same rows, a model
+    # that knows the public tables they went through), `private`.
     kind: Kind
+    # The local mechanism of a sanitised table; `auto` for the advisor's choice, `plan` for the plan's.
     mechanism: str = ""
-    settings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()  # parameters that this private model has other than the study's, `NAME=VALUE` each
 
     @classmethod
     def parse(cls, name: str) -> Self:
@@ -198,21 +193,14 @@ class Regime:
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """A table as the tasks of a study read it; everything in it is private.
+    """A table as the tasks of a study read it; everything in it is private."""
 
-    Attributes:
-        columns: the attributes of X, in order.
-        target: the attribute of y.
-        X: (n, d) numbers, and codes of categories; NaN or one code beyond the domain where a value is missing.
-        y: (n,) what is to be predicted: class codes, or numbers within their bounds.
-        cells: (n, d + 1) public grid cells of each attribute and, last, of the target.
-    """
-
-    columns: tuple[Column, ...]
-    target: Column
+    columns: tuple[Column, ...]  # the attributes of X, in order
+    target: Column  # the attribute of y
+    # (n, d) numbers, and codes of categories; NaN or one code beyond the domain where a value is missing.
     X: NDArray[np.float64]
-    y: NDArray[Any]
-    cells: NDArray[np.uint32]
+    y: NDArray[Any]  # (n,) what is to be predicted: class codes, or numbers within their bounds
+    cells: NDArray[np.uint32]  # (n, d + 1) public grid cells of each attribute and, last, of the target
 
     @classmethod
     def read(cls, table: Table, bounds: Plan, target: str, to_predict: str = CLASSIFICATION) -> Self:
@@ -351,17 +339,11 @@ def _weights(bounds: Plan) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """One model to train and to be asked about held-out rows.
+    """One model to train and to be asked about held-out rows."""
 
-    Attributes:
-        regime: the way of training.
-        epsilon: ε of a whole row; ``None`` without privacy.
-        repeat: number of the split.
-    """
-
-    regime: Regime
-    epsilon: float | None
-    repeat: int
+    regime: Regime  # the way of training
+    epsilon: float | None  # ε of a whole row; `None` without privacy
+    repeat: int  # number of the split
 
     @property
     def name(self) -> str:

@@ -11,42 +11,25 @@ HEADER = "regime,epsilon,repeat,metric,value"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Row:
-    """One figure of one run.
+    """One figure of one run."""
 
-    Attributes:
-        regime: the way of training, as the person named it.
-        epsilon: ε of a whole row; a regime without privacy repeats its figure at every ε.
-        repeat: number of the split, from 0.
-        metric: the name of the metric.
-        value: the figure.
-    """
-
-    regime: str
-    epsilon: float
-    repeat: int
-    metric: str
-    value: float
+    regime: str  # the way of training, as the person named it
+    epsilon: float  # ε of a whole row; a regime without privacy repeats its figure at every ε
+    repeat: int  # number of the split, from 0
+    metric: str  # the name of the metric
+    value: float  # the figure
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The summary of the repeats of one regime at one ε.
+    """The summary of the repeats of one regime at one ε."""
 
-    Attributes:
-        regime: the way of training.
-        epsilon: ε of a whole row.
-        metric: the name of the metric.
-        count: number of repeats.
-        mean: mean over the repeats.
-        sd: standard deviation over the repeats (n − 1); 0 of a single one.
-    """
-
-    regime: str
-    epsilon: float
-    metric: str
-    count: int
-    mean: float
-    sd: float
+    regime: str  # the way of training
+    epsilon: float  # ε of a whole row
+    metric: str  # the name of the metric
+    count: int  # number of repeats
+    mean: float  # mean over the repeats
+    sd: float  # standard deviation over the repeats (n − 1); 0 of a single one
 
     @property
     def standard_error(self) -> float:

@@ -60,27 +60,16 @@ class Simulation(Parameters):
 
 @dataclass(frozen=True)
 class TrustStudy:
-    """The three models at one central ε.
+    """The three models at one central ε."""
 
-    Attributes:
-        epsilon: of the shuffled reports together, and of the central and the local way.
-        epsilon_local: ε₀ of one report before it is shuffled.
-        rows: people.
-        delta: δ of the shuffled reports; the other two have none.
-        shares: by model, mean and standard error of the mean absolute error of a share.
-        mean: the same of the mean of a number between 0 and 1.
-        attack: the ε that an attacker who knows all others gets from shuffled k-ary responses.
-        measured: the same from drawn collections, with its confidence.
-    """
-
-    epsilon: float
-    epsilon_local: float
-    rows: int
-    delta: float
-    shares: dict[str, tuple[float, float]]
-    mean: dict[str, tuple[float, float]]
-    attack: float
-    measured: LowerBound
+    epsilon: float  # of the shuffled reports together, and of the central and the local way
+    epsilon_local: float  # ε₀ of one report before it is shuffled
+    rows: int  # people
+    delta: float  # δ of the shuffled reports; the other two have none
+    shares: dict[str, tuple[float, float]]  # by model, mean and standard error of the mean absolute error of a share
+    mean: dict[str, tuple[float, float]]  # the same of the mean of a number between 0 and 1
+    attack: float  # the ε that an attacker who knows all others gets from shuffled k-ary responses
+    measured: LowerBound  # the same from drawn collections, with its confidence
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as plain values."""

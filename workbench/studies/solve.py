@@ -135,30 +135,19 @@ def _range_of(plan: Plan, wish: Wish, rows: int) -> float:
 
 @dataclass(frozen=True)
 class Solution:
-    """An answer to wishes.
+    """An answer to wishes."""
 
-    Attributes:
-        way: ``statistics``, ``synthetic`` or ``rows``.
-        epsilon: of one row's whole record; ``None`` where a wish is impossible.
-        delta: of one row.
-        split: what each query or column gets: ε, or ρ where there is a δ, by the wishes that are answered from it or by
-            the column.
-        errors: half-length of the 95 % interval of each figure that is then expected.
-        impossible: the wishes that cannot be met.
-        left_out: columns of the plan that noisy rows leave out, as nothing is wished of them.
-        request: the statistics, whose weights are the split; ``None`` of rows.
-        plan: the plan; of rows at this ε, of noisy rows with the split.
-    """
-
-    way: str
-    epsilon: Decimal | None
-    delta: Decimal
+    way: str  # `statistics`, `synthetic` or `rows`
+    epsilon: Decimal | None  # of one row's whole record; `None` where a wish is impossible
+    delta: Decimal  # of one row
+    # What each query or column gets: ε, or ρ where there is a δ, by the wishes that are answered from it or by the
+    # column.
     split: Mapping[str, Decimal]
-    errors: Mapping[str, float]
-    impossible: tuple[Impossible, ...]
-    left_out: tuple[str, ...]
-    request: Request | None
-    plan: Plan | None
+    errors: Mapping[str, float]  # half-length of the 95 % interval of each figure that is then expected
+    impossible: tuple[Impossible, ...]  # the wishes that cannot be met
+    left_out: tuple[str, ...]  # columns of the plan that noisy rows leave out, as nothing is wished of them
+    request: Request | None  # the statistics, whose weights are the split; `None` of rows
+    plan: Plan | None  # the plan; of rows at this ε, of noisy rows with the split
 
     @property
     def unit(self) -> str:

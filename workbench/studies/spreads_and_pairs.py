@@ -22,44 +22,26 @@ PAIR_COLUMNS = 40
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spread:
-    """How one column is spread before and after one draw. Private.
+    """How one column is spread before and after one draw. Private."""
 
-    Attributes:
-        name: the column.
-        numeric: whether the bars are ranges of numbers in order.
-        labels: what each bar counts.
-        original: rows in each bar.
-        sanitised: rows in each bar after the draw.
-    """
-
-    name: str
-    numeric: bool
-    labels: tuple[str, ...]
-    original: tuple[int, ...]
-    sanitised: tuple[int, ...]
+    name: str  # the column
+    numeric: bool  # whether the bars are ranges of numbers in order
+    labels: tuple[str, ...]  # what each bar counts
+    original: tuple[int, ...]  # rows in each bar
+    sanitised: tuple[int, ...]  # rows in each bar after the draw
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """How strongly columns go together before and after one draw. Private.
+    """How strongly columns go together before and after one draw. Private."""
 
-    Attributes:
-        names: the columns, k of them.
-        numeric: whether each holds numbers.
-        original: (k, k) associations of the original rows; NaN where there is none to be computed.
-        sanitised: the same after the draw.
-        rows: rows they were computed from.
-        of_rows: rows of the table.
-        left_out: columns that were not compared.
-    """
-
-    names: tuple[str, ...]
-    numeric: tuple[bool, ...]
-    original: NDArray[np.float64]
-    sanitised: NDArray[np.float64]
-    rows: int
-    of_rows: int
-    left_out: int = 0
+    names: tuple[str, ...]  # the columns, k of them
+    numeric: tuple[bool, ...]  # whether each holds numbers
+    original: NDArray[np.float64]  # (k, k) associations of the original rows; NaN where there is none to be computed
+    sanitised: NDArray[np.float64]  # the same after the draw
+    rows: int  # rows they were computed from
+    of_rows: int  # rows of the table
+    left_out: int = 0  # columns that were not compared
 
     @classmethod
     def of(

@@ -22,25 +22,15 @@ from workbench.synth.columns import CoarseColumn, Codes, coded
 
 @dataclass(frozen=True)
 class TableQuality:
-    """Distances between 0 (alike) and 1 (nothing in common). Private.
+    """Distances between 0 (alike) and 1 (nothing in common). Private."""
 
-    Attributes:
-        one_way: mean over the columns.
-        two_way: mean over the pairs that were compared; NaN where there is none.
-        worst: place of the column that is farthest off.
-        worst_distance: its distance.
-        columns: number of columns.
-        pairs: pairs that were compared.
-        of_pairs: pairs there are.
-    """
-
-    one_way: float
-    two_way: float
-    worst: int
+    one_way: float  # mean over the columns
+    two_way: float  # mean over the pairs that were compared; NaN where there is none
+    worst: int  # place of the column that is farthest off
     worst_distance: float
-    columns: int
-    pairs: int
-    of_pairs: int
+    columns: int  # number of columns
+    pairs: int  # pairs that were compared
+    of_pairs: int  # pairs there are
 
     @property
     def mean(self) -> float:
@@ -78,23 +68,14 @@ def table_quality(
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A synthetic table beside the original. Private.
+    """A synthetic table beside the original. Private."""
 
-    Attributes:
-        quality: one figure for all tables of one and two columns.
-        worst: the column that is farthest off.
-        spreads: each column's rows by coarse cell.
-        pairs: how columns go together.
-        rows: rows that were drawn.
-        learned: what a model of the target learns from them; ``None`` without a target.
-    """
-
-    quality: TableQuality
-    worst: str
-    spreads: tuple[Spread, ...]
-    pairs: Pairs
-    rows: int
-    learned: LearnedFrom | None = None
+    quality: TableQuality  # one figure for all tables of one and two columns
+    worst: str  # the column that is farthest off
+    spreads: tuple[Spread, ...]  # each column's rows by coarse cell
+    pairs: Pairs  # how columns go together
+    rows: int  # rows that were drawn
+    learned: LearnedFrom | None = None  # what a model of the target learns from them; `None` without a target
 
 
 def compared(

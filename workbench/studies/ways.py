@@ -74,17 +74,11 @@ FEW_CELLS = 17
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a model reaches on made-up rows.
+    """What a model reaches on made-up rows."""
 
-    Attributes:
-        found: trained on what the way releases.
-        of: trained on the rows themselves.
-        level: always giving the one best answer.
-    """
-
-    found: float
-    of: float
-    level: float
+    found: float  # trained on what the way releases
+    of: float  # trained on the rows themselves
+    level: float  # always giving the one best answer
 
     @property
     def kept(self) -> float:
@@ -138,21 +132,14 @@ _NO_DELTA = Decimal(0)
 
 @dataclass(frozen=True)
 class Ways:
-    """The ways side by side.
+    """The ways side by side."""
 
-    Attributes:
-        questions: what they are compared by.
-        ways: all four.
-        advised: name of the advised way.
-        reason: why, in a sentence or two.
-        seconds: by the name of a way that leaves something out, the way of a second release for that, and what both
-            cost, in a sentence or two.
-    """
-
-    questions: tuple[Question, ...]
-    ways: tuple[Way, ...]
-    advised: str
-    reason: str
+    questions: tuple[Question, ...]  # what they are compared by
+    ways: tuple[Way, ...]  # all four
+    advised: str  # name of the advised way
+    reason: str  # why, in a sentence or two
+    # By the name of a way that leaves something out, the way of a second release for that, and what both cost, in a
+    # sentence or two.
     seconds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def way(self, name: str) -> Way:

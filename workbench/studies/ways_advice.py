@@ -37,19 +37,12 @@ YES, NO, NOT_ANSWERED, NOT_KNOWN = "yes", "no", "not answered", "not known yet"
 
 @dataclass(frozen=True)
 class Answer:
-    """How well one way answers a question.
+    """How well one way answers a question."""
 
-    Attributes:
-        half_length: of the expected 95 % interval; ``None`` where the answer is not such a figure.
-        mark: ``yes``, ``no``, ``not answered`` or ``not known yet``.
-        note: what the answer is instead of a figure, or which part of the question it covers.
-        kept: of a model the part that is left of what the rows themselves teach, from 0 to 1.
-    """
-
-    half_length: float | None
-    mark: str
-    note: str = ""
-    kept: float = 0.0
+    half_length: float | None  # of the expected 95 % interval; `None` where the answer is not such a figure
+    mark: str  # `yes`, `no`, `not answered` or `not known yet`
+    note: str = ""  # what the answer is instead of a figure, or which part of the question it covers
+    kept: float = 0.0  # of a model the part that is left of what the rows themselves teach, from 0 to 1
 
     @property
     def useful(self) -> bool:
@@ -59,23 +52,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to release.
+    """One way to release."""
 
-    Attributes:
-        name: ``rows``, ``synthetic``, ``statistics`` or ``model``.
-        title: what is released, in a word or two.
-        gives: what a recipient gets and can do with it.
-        answers: one for each question.
-        problem: why this plan cannot be released in this way; empty where it can.
-        warning: a sentence if noisy rows would be mostly noise at this ε; else empty.
-    """
-
-    name: str
-    title: str
-    gives: str
-    answers: tuple[Answer, ...]
-    problem: str = ""
-    warning: str = ""
+    name: str  # `rows`, `synthetic`, `statistics` or `model`
+    title: str  # what is released, in a word or two
+    gives: str  # what a recipient gets and can do with it
+    answers: tuple[Answer, ...]  # one for each question
+    problem: str = ""  # why this plan cannot be released in this way; empty where it can
+    warning: str = ""  # a sentence if noisy rows would be mostly noise at this ε; else empty
 
     @property
     def useful(self) -> int:
@@ -95,20 +79,14 @@ class Advice:
     What is asked decides which ways suit (:attr:`Questions.ways`), and of these the one that answers most is advised;
     of two that answer as much, the one that leaves out less. What no way answers near enough at this ε decides nothing.
     Where nothing that suits answers anything, all ways are compared.
-
-    Attributes:
-        ways: all four.
-        plan: whose ε it is about.
-        questions: what the ways are compared by, in the order of their answers.
-        asked: what is asked.
     """
 
-    ways: tuple[Way, ...]
-    plan: Plan
+    ways: tuple[Way, ...]  # all four
+    plan: Plan  # whose ε it is about
     forecast: Forecast
     rows: int
-    questions: tuple[Question, ...]
-    asked: Questions
+    questions: tuple[Question, ...]  # what the ways are compared by, in the order of their answers
+    asked: Questions  # what is asked
 
     def _named(self, name: str) -> Way:
         return next(way for way in self.ways if way.name == name)

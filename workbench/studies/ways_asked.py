@@ -47,25 +47,15 @@ HALF_LEARNT = 0.5
 
 @dataclass(frozen=True)
 class Question:
-    """Something that a recipient may want to know.
+    """Something that a recipient may want to know."""
 
-    Attributes:
-        asked: what kind of figure; ``model`` to train one, ``rows`` to look at them.
-        columns: of which columns.
-        words: the question in words.
-        enough: the margin: the largest half-length that answers it.
-        value: the value whose share or count it is, or which quantile; empty for other figures.
-        wished: whether somebody typed the margin; else it is the usual one.
-        by: the columns that make groups.
-    """
-
-    asked: Asked
-    columns: tuple[str, ...]
-    words: str
-    enough: float
-    value: str = ""
-    wished: bool = False
-    by: tuple[str, ...] = ()
+    asked: Asked  # what kind of figure; `model` to train one, `rows` to look at them
+    columns: tuple[str, ...]  # of which columns
+    words: str  # the question in words
+    enough: float  # the margin: the largest half-length that answers it
+    value: str = ""  # the value whose share or count it is, or which quantile; empty for other figures
+    wished: bool = False  # whether somebody typed the margin; else it is the usual one
+    by: tuple[str, ...] = ()  # the columns that make groups
 
     @property
     def key(self) -> tuple[str, tuple[str, ...], str]:

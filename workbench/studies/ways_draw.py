@@ -47,15 +47,10 @@ _KEY = secrets.token_bytes(32)
 
 @dataclass(frozen=True)
 class DrawnWays:
-    """Figures of the rows, and of one draw by each way. Private.
+    """Figures of the rows, and of one draw by each way. Private."""
 
-    Attributes:
-        truth: by question, as :attr:`~.ways_asked.Question.key` names it.
-        seen: by way and question.
-    """
-
-    truth: Mapping[Key, float]
-    seen: Mapping[tuple[str, Key], float]
+    truth: Mapping[Key, float]  # by question, as `ways_asked.Question.key` names it
+    seen: Mapping[tuple[str, Key], float]  # by way and question
 
 
 def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken = NEVER) -> DrawnWays:

@@ -57,16 +57,11 @@ class Trial:
 
     Trials are made at strengths that are powers of two; between two of them the error is interpolated. So trials of
     columns that are alike serve all of them, and those that were made serve another ε.
-
-    Attributes:
-        columns: the column, or the target and the column.
-        share: ε of the measured table.
-        rows: of the table, public.
     """
 
-    columns: tuple[CoarseColumn, ...]
-    share: float
-    rows: int
+    columns: tuple[CoarseColumn, ...]  # the column, or the target and the column
+    share: float  # ε of the measured table
+    rows: int  # of the table, public
 
     def half_length(self, asked: str, cancel: CancelToken) -> float:
         """Return half of the 95 % interval of a figure of the last column, as far as the trials show.
@@ -127,21 +122,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class Threes:
-    """How ``tan`` measures one column: alone, and in tables with the target and a third column.
-
-    Attributes:
-        column: the column.
-        cell: standard deviation of the noise of a cell of a table, in parts of the rows.
-        alone: the same of a cell of the column's own counts.
-        parts: most cells of the model of the column, and of the target (of another column, where it is the target).
-        third: over how many cells of a third column a table is summed; as many times less as there are more tables.
-    """
+    """How ``tan`` measures one column: alone, and in tables with the target and a third column."""
 
     column: CoarseColumn
-    cell: float
-    alone: float
+    cell: float  # standard deviation of the noise of a cell of a table, in parts of the rows
+    alone: float  # the same of a cell of the column's own counts
+    # Most cells of the model of the column, and of the target (of another column, where it is the target).
     parts: tuple[int, int]
-    third: float
+    third: float  # over how many cells of a third column a table is summed; as many times less as there are more tables
 
     @classmethod
     def of(cls, setting: Setting, place: int, method: Synthesiser = TAN) -> Threes:
@@ -174,17 +162,11 @@ class Threes:
 
 @dataclass(frozen=True, eq=False)
 class _Alike:
-    """A column as a trial sees it.
+    """A column as a trial sees it."""
 
-    Attributes:
-        key: the same for columns of which trials have the same errors.
-        column: it, or one like it, with the numbers 0, 1, 2, … where they are evenly spaced.
-        unit: the distance of two of its numbers, in that of those.
-    """
-
-    key: bytes
-    column: CoarseColumn
-    unit: float
+    key: bytes  # the same for columns of which trials have the same errors
+    column: CoarseColumn  # it, or one like it, with the numbers 0, 1, 2, … where they are evenly spaced
+    unit: float  # the distance of two of its numbers, in that of those
 
     @classmethod
     def of(cls, column: CoarseColumn) -> _Alike:
@@ -199,15 +181,11 @@ class _Alike:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One trial of one or two columns.
+    """One trial of one or two columns."""
 
-    Attributes:
-        alike: the columns.
-        what: rows of the made-up table; the power of two that is the ε of the measured one; which of
-            :data:`_SHAPES` the values have; the number of the trial.
-    """
-
-    alike: tuple[_Alike, ...]
+    alike: tuple[_Alike, ...]  # the columns
+    # Rows of the made-up table; the power of two that is the ε of the measured one; which of `_SHAPES` the values have;
+    # the number of the trial.
     what: tuple[int, int, int, int]
 
     @property

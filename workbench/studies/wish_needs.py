@@ -90,17 +90,11 @@ NO_FORECAST = "there is no forecast of such figures"
 
 @dataclass(frozen=True)
 class Impossible:
-    """A wish that cannot be met.
+    """A wish that cannot be met."""
 
-    Attributes:
-        want: the wish.
-        reason: why, in a sentence.
-        needs: the ε that it alone needs; ``None`` where none is enough.
-    """
-
-    want: str
-    reason: str
-    needs: float | None = None
+    want: str  # the wish
+    reason: str  # why, in a sentence
+    needs: float | None = None  # the ε that it alone needs; `None` where none is enough
 
 
 @dataclass(frozen=True)

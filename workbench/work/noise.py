@@ -18,13 +18,9 @@ from workbench.work.ask import Ask, declared
 
 
 class Noise(Protocol):
-    """A source of noise.
+    """A source of noise."""
 
-    Attributes:
-        name: ``released``, ``study`` or ``none``, as a model's file says it.
-    """
-
-    name: str
+    name: str  # `released`, `study` or `none`, as a model's file says it
 
     def ask(self, cost: Cost | None) -> Ask:
         """Return what serves the events of ``cost``, each once; ``None`` where there is no noise to pay for."""

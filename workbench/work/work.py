@@ -27,22 +27,17 @@ Answers = Any
 
 @dataclass(frozen=True)
 class Made:
-    """What is published, before it is written.
+    """What is published, before it is written."""
 
-    Attributes:
-        data: the bytes of the released file, whole or in pieces; or of the files of a folder, by their names.
-        method: facts for the certificate, as JSON holds them: public ones, or made of answers alone.
-        count: of the pieces.
-        private: files of a folder with figures computed from private rows, which stay beside it and are not released.
-        settled: (ε, δ) where a run cost less than it reserved, for a reason decided without data.
-        columns: of a table of a database, with their types; of nothing else.
-    """
-
+    # The bytes of the released file, whole or in pieces; or of the files of a folder, by their names.
     data: bytes | Mapping[str, bytes] | Iterable[bytes]
-    method: Mapping[str, Any]
-    count: int = 1
+    method: Mapping[str, Any]  # facts for the certificate, as JSON holds them: public ones, or made of answers alone
+    count: int = 1  # of the pieces
+    # Files of a folder with figures computed from private rows, which stay beside it and are not released.
     private: Mapping[str, bytes] = field(default_factory=dict)
+    # (ε, δ) where a run cost less than it reserved, for a reason decided without data.
     settled: tuple[Decimal, Decimal] | None = None
+    # Of a table of a database, with their types; of nothing else.
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -251,41 +246,35 @@ class Checked(ReadByColumns):
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What is published: its cost, its questions, and the files that follow from their answers.
+    """What is published: its cost, its questions, and the files that follow from their answers."""
 
-    Attributes:
-        kind: name of its kind (:mod:`workbench.release.kinds`).
-        columns: names of the plan's columns that it reads.
-        events: every question with its ε, its ρ, or its ε and δ for one row, under zero-out neighbours; each has
-            a label of its own.
-        request: what was asked for, as JSON holds it: it is in the certificate, and a later run of the same request
-            publishes a finished draw of this one.
-        room: bytes that the released file and its certificate may need on the disk; a function where that is known
-            only once the rows are checked.
-        ask: reads the rows, as the plan reads them, and asks every declared question once; all noise comes from the
-            ``Ask`` that it is given.
-        files: makes what is published of the answers and public facts; it sees no row.
-        budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε is the whole cost.
-        check: refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there
-            is none, values that are not on their column's grid are refused.
-        reader: reads the rows of a table in parts, before anything is reserved, in place of ``check``; rows that are
-            in memory are read by it only on the workers of a cluster.
-        answers: reads the answers again from :attr:`Made.method`, as a certificate holds it, where they are in it:
-            then ``verify`` makes the file of them anew.
-        counts_persons: whether it reads, of one row of each person, how many she has (:mod:`workbench.data.persons`).
-    """
-
-    kind: str
-    columns: tuple[str, ...]
+    kind: str  # name of its kind (`workbench.release.kinds`)
+    columns: tuple[str, ...]  # names of the plan's columns that it reads
+    # Every question with its ε, its ρ, or its ε and δ for one row, under zero-out neighbours; each has a label of its
+    # own.
     events: tuple[QueryEvent, ...]
+    # What was asked for, as JSON holds it: it is in the certificate, and a later run of the same request publishes a
+    # finished draw of this one.
     request: Mapping[str, Any]
+    # Bytes that the released file and its certificate may need on the disk; a function where that is known only once
+    # the rows are checked.
     room: int | Callable[[], int]
+    # Reads the rows, as the plan reads them, and asks every declared question once; all noise comes from the `Ask` that
+    # it is given.
     ask: Callable[[Table, Ask, Emit, CancelToken], Answers]
+    # Makes what is published of the answers and public facts; it sees no row.
     files: Callable[[Answers, CancelToken], Made]
-    budget: Budget | None = None
+    budget: Budget | None = None  # (ε, δ) of one row, where the events have a ρ; `None` where their ε is the whole cost
+    # Refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there is none,
+    # values that are not on their column's grid are refused.
     check: Callable[[Table, CancelToken], None] | None = None
+    # Reads the rows of a table in parts, before anything is reserved, in place of `check`; rows that are in memory are
+    # read by it only on the workers of a cluster.
     reader: PartReader | None = None
+    # Reads the answers again from `Made.method`, as a certificate holds it, where they are in it: then `verify` makes
+    # the file of them anew.
     answers: Callable[[Mapping[str, Any]], Answers] | None = None
+    # Whether it reads, of one row of each person, how many she has (`workbench.data.persons`).
     counts_persons: bool = False
 
     def cost(self, rows_per_person: int = 1) -> Cost:

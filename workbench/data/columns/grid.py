@@ -30,19 +30,12 @@ LONG_RANGE_CELLS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of one attribute and the text each is released as.
+    """The cells of one attribute and the text each is released as."""
 
-    Attributes:
-        attribute: what was declared.
-        cells: the cells as mechanisms see them.
-        labels: the released text of each cell that holds a value.
-        step: distance between neighbouring numbers; 0 for names.
-    """
-
-    attribute: Attribute
-    cells: Cells
-    labels: tuple[str, ...]
-    step: float = 0.0
+    attribute: Attribute  # what was declared
+    cells: Cells  # the cells as mechanisms see them
+    labels: tuple[str, ...]  # the released text of each cell that holds a value
+    step: float = 0.0  # distance between neighbouring numbers; 0 for names
 
     @property
     def dtype(self) -> type[np.uint16] | type[np.uint32]:

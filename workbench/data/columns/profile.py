@@ -85,19 +85,12 @@ _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """Something in a column that a person should check.
+    """Something in a column that a person should check."""
 
-    Attributes:
-        what: a word for it.
-        why: what was seen.
-        hint: what to declare; ``None`` if there is more than one thing to do.
-        cells: the cells it is about, where they are few.
-    """
-
-    what: str
-    why: str
-    hint: Remedy | None = None
-    cells: tuple[str, ...] = ()
+    what: str  # a word for it
+    why: str  # what was seen
+    hint: Remedy | None = None  # what to declare; `None` if there is more than one thing to do
+    cells: tuple[str, ...] = ()  # the cells it is about, where they are few
 
     @property
     def reason(self) -> str:
@@ -120,34 +113,22 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnProfile:
-    """What one column looks like. Private: computed from the rows, without noise.
-
-    Attributes:
-        kind: the likeliest of integer, real, category, boolean and date.
-        missing: rows without a value.
-        words: how many of them say so by which word; where a list of values holds the word, it is a value.
-        distinct: different values.
-        lower: least number (dates: day number) that occurs; ``None`` for names.
-        upper: greatest number that occurs; ``None`` for names.
-        values: the different values of a category in order, if there are at most 4,096; else empty.
-        suspicions: what a person should check.
-        histogram: at most 20 bars: ranges of numbers, or the commonest names.
-        year_last: whether dates have the year last, so that a plan must declare ``date_order``.
-        date_order: a guess at that order from the rows, or ``None`` if they leave it open; ``lower``, ``upper``
-            and the histogram are then read with the day first.
-    """
+    """What one column looks like. Private: computed from the rows, without noise."""
 
     name: str
-    kind: str
-    missing: int
-    distinct: int
-    lower: float | None = None
-    upper: float | None = None
-    values: tuple[str, ...] = ()
-    suspicions: tuple[Suspicion, ...] = ()
-    histogram: tuple[Bin, ...] = ()
-    year_last: bool = False
+    kind: str  # the likeliest of integer, real, category, boolean and date
+    missing: int  # rows without a value
+    distinct: int  # different values
+    lower: float | None = None  # least number (dates: day number) that occurs; `None` for names
+    upper: float | None = None  # greatest number that occurs; `None` for names
+    values: tuple[str, ...] = ()  # the different values of a category in order, if there are at most 4,096; else empty
+    suspicions: tuple[Suspicion, ...] = ()  # what a person should check
+    histogram: tuple[Bin, ...] = ()  # at most 20 bars: ranges of numbers, or the commonest names
+    year_last: bool = False  # whether dates have the year last, so that a plan must declare `date_order`
+    # A guess at that order from the rows, or `None` if they leave it open; `lower`, `upper` and the histogram are then
+    # read with the day first.
     date_order: str | None = None
+    # How many of them say so by which word; where a list of values holds the word, it is a value.
     words: tuple[tuple[str, int], ...] = ()
 
     def missing_beside(self, listed: Collection[str]) -> int:

@@ -70,21 +70,13 @@ INLINE = 12
 
 @dataclass(frozen=True, eq=False)
 class CellWords:
-    """The cells of one piece of a column, or some of them.
+    """The cells of one piece of a column, or some of them."""
 
-    Attributes:
-        cells: the piece itself.
-        start: which of its cells is the first here.
-        views: shape (n, 2).
-        buffers: the word at each byte of where long cells lie.
-        missing: which cells are null, or ``None`` where none is.
-    """
-
-    cells: pl.Series
-    start: int
-    views: Words
-    buffers: tuple[Words, ...]
-    missing: NDArray[np.bool_] | None
+    cells: pl.Series  # the piece itself
+    start: int  # which of its cells is the first here
+    views: Words  # shape (n, 2)
+    buffers: tuple[Words, ...]  # the word at each byte of where long cells lie
+    missing: NDArray[np.bool_] | None  # which cells are null, or `None` where none is
 
     def part(self, start: int, stop: int) -> CellWords:
         """Return some of the cells, without a copy."""

@@ -32,17 +32,11 @@ _WORDS = {"\t": "tab", " ": "space", "": NO_DELIMITER}
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """The first part of a text file. Private.
+    """The first part of a text file. Private."""
 
-    Attributes:
-        text: the text, without lines that are skipped.
-        complete: whether that is all of it.
-        guess: the encoding according to its bytes.
-    """
-
-    text: str = dataclasses.field(repr=False)
-    complete: bool
-    guess: EncodingGuess
+    text: str = dataclasses.field(repr=False)  # the text, without lines that are skipped
+    complete: bool  # whether that is all of it
+    guess: EncodingGuess  # the encoding according to its bytes
 
 
 def doubts_about(

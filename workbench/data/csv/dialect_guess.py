@@ -33,17 +33,11 @@ _SHOWS = {mark: re.compile(pattern) for mark, pattern in SHOWS.items()}
 
 @dataclass(frozen=True)
 class _Reading:
-    """The first records of a sample, read under one dialect.
+    """The first records of a sample, read under one dialect."""
 
-    Attributes:
-        dialect: the candidate.
-        found: the records, up to the first fault if there is one.
-        whole: whether there was no fault.
-    """
-
-    dialect: Dialect
-    found: list[Record]
-    whole: bool
+    dialect: Dialect  # the candidate
+    found: list[Record]  # the records, up to the first fault if there is one
+    whole: bool  # whether there was no fault
 
 
 def sniff(

@@ -143,16 +143,12 @@ def chunks(view: AnyBytes, cancel: CancelToken) -> Iterator[Bytes]:
 
 @dataclass(frozen=True)
 class EncodingGuess:
-    """The encoding of a text file, as far as its bytes reveal it.
+    """The encoding of a text file, as far as its bytes reveal it."""
 
-    Attributes:
-        name: the encoding.
-        likely: where that is a guess, the encodings in which the file can be read, the likeliest first.
-        lines: where that is a guess, some of the lines that they read differently. Private.
-    """
-
-    name: str
+    name: str  # the encoding
+    # Where that is a guess, the encodings in which the file can be read, the likeliest first.
     likely: tuple[str, ...] = ()
+    # Where that is a guess, some of the lines that they read differently. Private.
     lines: tuple[bytes, ...] = field(default=(), repr=False)
 
     @property

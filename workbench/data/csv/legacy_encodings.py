@@ -104,21 +104,13 @@ _FOREIGN = 10.0
 
 @dataclass(frozen=True)
 class Candidate:
-    """An encoding that a file may be written in.
+    """An encoding that a file may be written in."""
 
-    Attributes:
-        name: Python's name of it.
-        prior: cost in bits before a byte is read: how rare it is in files of today.
-        languages: for each language that uses it its letters, the commonest first.
-        common: the commonest characters, of an East Asian encoding.
-        levels: the leading bytes of its usual characters, of an East Asian encoding.
-    """
-
-    name: str
-    prior: float
-    languages: Mapping[str, str]
-    common: str = ""
-    levels: tuple[int, int] = (0, 0)
+    name: str  # Python's name of it
+    prior: float  # cost in bits before a byte is read: how rare it is in files of today
+    languages: Mapping[str, str]  # for each language that uses it its letters, the commonest first
+    common: str = ""  # the commonest characters, of an East Asian encoding
+    levels: tuple[int, int] = (0, 0)  # the leading bytes of its usual characters, of an East Asian encoding
 
     @property
     def latin(self) -> bool:

@@ -32,17 +32,11 @@ def _none() -> Offsets:
 
 @dataclass(frozen=True)
 class NormalForm:
-    """A body of plain CSV.
-
-    Attributes:
-        body: its bytes.
-        delimiter: the character between its cells; empty for one column.
-        removed: the places in ``body`` at which comment lines were, in rising order.
-    """
+    """A body of plain CSV."""
 
     body: AnyBytes
-    delimiter: str
-    removed: Offsets = field(default_factory=_none)
+    delimiter: str  # the character between its cells; empty for one column
+    removed: Offsets = field(default_factory=_none)  # the places in `body` at which comment lines were, in rising order
 
 
 def is_plain(dialect: Dialect) -> bool:

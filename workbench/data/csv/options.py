@@ -19,29 +19,20 @@ BARE = "bare"
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    r"""How a delimited text file is written.
+    r"""How a delimited text file is written."""
 
-    Attributes:
-        encoding: Python's name of the character encoding.
-        delimiter: the one or two characters between cells; empty where the file has one column.
-        quote: the character around cells that hold delimiters; empty where nothing is quoted.
-        decimal: the stated decimal mark, ``.`` or ``,``; where none is stated, that of most numbers (a private guess).
-        header: whether the first row holds the column names.
-        decimal_given: whether a person stated the decimal mark; then it settles what ``1,234`` means.
-        escape: how a quote mark is written inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
-            ``bare`` (``'won't'``, where nothing escapes it).
-        trim: whether blanks around cells and around their quote marks are ignored; stated, never guessed.
-        comment: the character that begins a line which is not part of the table; empty for none; stated, never guessed.
-    """
-
-    encoding: str = "utf-8"
-    delimiter: str = ","
-    quote: str = '"'
+    encoding: str = "utf-8"  # Python's name of the character encoding
+    delimiter: str = ","  # the one or two characters between cells; empty where the file has one column
+    quote: str = '"'  # the character around cells that hold delimiters; empty where nothing is quoted
+    # The stated decimal mark, `.` or `,`; where none is stated, that of most numbers (a private guess).
     decimal: str = "."
-    header: bool = True
-    decimal_given: bool = False
+    header: bool = True  # whether the first row holds the column names
+    decimal_given: bool = False  # whether a person stated the decimal mark; then it settles what `1,234` means
+    # How a quote mark is written inside a quoted cell: `doubled` (`""`), `backslash` (`\"`), or `bare` (`'won't'`,
+    # where nothing escapes it).
     escape: str = DOUBLED
-    trim: bool = False
+    trim: bool = False  # whether blanks around cells and around their quote marks are ignored; stated, never guessed
+    # The character that begins a line which is not part of the table; empty for none; stated, never guessed.
     comment: str = ""
 
     @property

@@ -23,20 +23,14 @@ _MOST_STARTS = 1 << 20
 
 @dataclass(frozen=True)
 class Shape:
-    """What the check found.
-
-    Attributes:
-        one_line_each: whether each is on one line.
-        quoted: whether any cell is quoted.
-        starts: where every record begins whose number, counted from 0, is a multiple of ``stride``.
-        stride: a power of two.
-    """
+    """What the check found."""
 
     records: int
-    one_line_each: bool
-    quoted: bool
+    one_line_each: bool  # whether each is on one line
+    quoted: bool  # whether any cell is quoted
+    # Where every record begins whose number, counted from 0, is a multiple of `stride`.
     starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64), compare=False)
-    stride: int = field(default=1, compare=False)
+    stride: int = field(default=1, compare=False)  # a power of two
 
 
 def regular_shape(

@@ -20,21 +20,13 @@ PIECE = 1 << 23
 
 @dataclass(frozen=True)
 class Reading:
-    """How the records of a regular text are read, here or in another process.
+    """How the records of a regular text are read, here or in another process."""
 
-    Attributes:
-        columns: the names of the columns.
-        delimiter: between cells.
-        quote: around cells; ``None`` where none is quoted.
-        source: the name a person uses for the file.
-        in_parts: whether it is read in parts.
-    """
-
-    columns: tuple[str, ...]
-    delimiter: str
-    quote: str | None
-    source: str
-    in_parts: bool
+    columns: tuple[str, ...]  # the names of the columns
+    delimiter: str  # between cells
+    quote: str | None  # around cells; `None` where none is quoted
+    source: str  # the name a person uses for the file
+    in_parts: bool  # whether it is read in parts
 
     def frame(self, text: bytes, records: int) -> pl.DataFrame:
         """Return the cells of so many records.
@@ -70,21 +62,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where some records are.
+    """Where some records are."""
 
-    Attributes:
-        start: their first byte.
-        stop: the byte behind their last.
-        records: how many they are, a header among them.
-        header: whether the first is no row, as a number.
-        rows_before: how many rows come before them.
-    """
-
-    start: int
-    stop: int
-    records: int
-    header: int
-    rows_before: int
+    start: int  # their first byte
+    stop: int  # the byte behind their last
+    records: int  # how many they are, a header among them
+    header: int  # whether the first is no row, as a number
+    rows_before: int  # how many rows come before them
 
 
 class RegularRows(Rows):

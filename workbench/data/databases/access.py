@@ -35,17 +35,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Found:
-    """A table or view of a database.
+    """A table or view of a database."""
 
-    Attributes:
-        name: as an address names it.
-        view: whether it is computed when it is read.
-        rows: how many it has; ``None`` where nobody counted, or that took too long.
-    """
-
-    name: str
-    view: bool
-    rows: int | None
+    name: str  # as an address names it
+    view: bool  # whether it is computed when it is read
+    rows: int | None  # how many it has; `None` where nobody counted, or that took too long
 
 
 class _Asked(Limits):

@@ -30,28 +30,17 @@ WAYS_TO_GIVE_ONE = (
 
 @dataclass(frozen=True)
 class Address:
-    """A database, and a table or a query in it.
+    """A database, and a table or a query in it."""
 
-    Attributes:
-        scheme: the dialect, with its driver where one is named: ``sqlite``, ``postgresql``, ``mysql+pymysql``.
-        user: who reads; empty for the database's usual.
-        host: the server, with its port; empty for the usual one, or a file.
-        database: its name, or the file.
-        options: parameters that are passed on, none of them a password.
-        table: what to read, as ``TABLE`` or ``SCHEMA.TABLE``; empty if nothing or a query is named.
-        columns: of the table, in order; all of them if none is named.
-        query: a ``SELECT``; empty if there is none.
-        secrets: the password, and parameters that are passwords, by name; never shown.
-    """
-
-    scheme: str
-    user: str = ""
-    host: str = ""
-    database: str = ""
-    options: tuple[tuple[str, str], ...] = ()
-    table: str = ""
-    columns: tuple[str, ...] = ()
-    query: str = ""
+    scheme: str  # the dialect, with its driver where one is named: `sqlite`, `postgresql`, `mysql+pymysql`
+    user: str = ""  # who reads; empty for the database's usual
+    host: str = ""  # the server, with its port; empty for the usual one, or a file
+    database: str = ""  # its name, or the file
+    options: tuple[tuple[str, str], ...] = ()  # parameters that are passed on, none of them a password
+    table: str = ""  # what to read, as `TABLE` or `SCHEMA.TABLE`; empty if nothing or a query is named
+    columns: tuple[str, ...] = ()  # of the table, in order; all of them if none is named
+    query: str = ""  # a `SELECT`; empty if there is none
+    # The password, and parameters that are passwords, by name; never shown.
     secrets: tuple[tuple[str, str], ...] = field(default=(), repr=False, compare=False)
 
     @property

@@ -22,30 +22,19 @@ LOST = "the connection to the database ended before everything was read or writt
 
 @dataclass(frozen=True)
 class Listed:
-    """A table or view of a database.
+    """A table or view of a database."""
 
-    Attributes:
-        name: as an address names it.
-        view: whether it is computed when it is read.
-    """
-
-    name: str
-    view: bool = False
+    name: str  # as an address names it
+    view: bool = False  # whether it is computed when it is read
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Which rows of a table are read.
+    """Which rows of a table are read."""
 
-    Attributes:
-        most: how many at most; ``None`` for all.
-        key: the column by which they are in order; empty for any order.
-        between: the keys of the first row and of the last; ``None`` for all rows.
-    """
-
-    most: int | None = None
-    key: str = ""
-    between: tuple[int, int] | None = None
+    most: int | None = None  # how many at most; `None` for all
+    key: str = ""  # the column by which they are in order; empty for any order
+    between: tuple[int, int] | None = None  # the keys of the first row and of the last; `None` for all rows
 
     def words(self, quoted: Callable[[str], str]) -> str:
         """Return the end of a SELECT, in which the table is called ``asked``."""
@@ -60,16 +49,11 @@ class Asked:
 
 @dataclass
 class Cells:
-    """The rows of a table or a query.
-
-    Attributes:
-        parts: the rows as text, in order; it can be read once.
-        types: of the columns, complete once the last part was read.
-    """
+    """The rows of a table or a query."""
 
     names: Sequence[str]
-    parts: Iterator[pl.DataFrame]
-    types: list[pl.DataType] = field(default_factory=list)
+    parts: Iterator[pl.DataFrame]  # the rows as text, in order; it can be read once
+    types: list[pl.DataType] = field(default_factory=list)  # of the columns, complete once the last part was read
 
 
 class Database(Protocol):

@@ -27,17 +27,11 @@ CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class Kept:
-    """Where some rows are.
+    """Where some rows are."""
 
-    Attributes:
-        rows: how many.
-        place: of their bytes in the file: the first, and the one behind the last.
-        keys: the key of the first row, and that of the last; ``None`` of a table without.
-    """
-
-    rows: int
-    place: tuple[int, int]
-    keys: tuple[int, int] | None
+    rows: int  # how many
+    place: tuple[int, int]  # of their bytes in the file: the first, and the one behind the last
+    keys: tuple[int, int] | None  # the key of the first row, and that of the last; `None` of a table without
 
 
 class _Reader:

@@ -33,21 +33,13 @@ _MEND = "save it again as PNG or JPEG, or remove it"
 
 @dataclass(frozen=True)
 class Request:
-    """What to decode.
+    """What to decode."""
 
-    Attributes:
-        root: the folder or archive.
-        archive: which of the two.
-        names: the images below it, parts separated by ``/``.
-        size: height and width to bring all to; ``None``: all must have that of the first.
-        grey: whether colour is left out.
-    """
-
-    root: str
-    archive: bool
-    names: tuple[str, ...]
-    size: tuple[int, int] | None
-    grey: bool
+    root: str  # the folder or archive
+    archive: bool  # which of the two
+    names: tuple[str, ...]  # the images below it, parts separated by `/`
+    size: tuple[int, int] | None  # height and width to bring all to; `None`: all must have that of the first
+    grey: bool  # whether colour is left out
 
 
 @dataclass(frozen=True, eq=False)

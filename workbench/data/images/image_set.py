@@ -173,18 +173,12 @@ class ImageSet(Table):
     As a table it has three columns: two halves of a hash of each image's pixels, and the name of its class. So the
     ledger knows it again under any file name, compression or order, and a set with most images in common as a version
     of it, also under other classes (two columns that are both keys show that this is no chance).
-
-    Attributes:
-        images: the pixels.
-        classes: the public names of the classes.
-        taken: public facts that nobody declared and that were taken from the files, in words; often empty.
-        files: names of the files of images without classes, which are to be predicted for; private.
     """
 
-    images: Images = field(default_factory=lambda: np.empty((0, 1, 1, 1), np.uint8))
-    classes: tuple[str, ...] = ()
-    taken: str = ""
-    files: tuple[str, ...] = ()
+    images: Images = field(default_factory=lambda: np.empty((0, 1, 1, 1), np.uint8))  # the pixels
+    classes: tuple[str, ...] = ()  # the public names of the classes
+    taken: str = ""  # public facts that nobody declared and that were taken from the files, in words; often empty
+    files: tuple[str, ...] = ()  # names of the files of images without classes, which are to be predicted for; private
 
     @classmethod
     def unlabelled(cls, images: Images, source: str, files: Sequence[str]) -> Self:
@@ -266,17 +260,11 @@ MOST_CLASSES = 40
 
 @dataclass(frozen=True, eq=False)
 class ClassSeen:
-    """One class: its name is public where it was declared; all else is private.
+    """One class: its name is public where it was declared; all else is private."""
 
-    Attributes:
-        name: of the class.
-        images: how many it has.
-        examples: some of them, small, in the order of the file; each (c, h, w).
-    """
-
-    name: str
-    images: int
-    examples: tuple[Images, ...]
+    name: str  # of the class
+    images: int  # how many it has
+    examples: tuple[Images, ...]  # some of them, small, in the order of the file; each (c, h, w)
 
 
 def overview(images: ImageSet, check: Callable[[], None] = lambda: None) -> tuple[ClassSeen, ...]:

@@ -76,38 +76,24 @@ def _bell(draw: random.Random) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPlan:
-    """What the first plan of a sample says where it differs from even shares over all columns at ε = 1.
+    """What the first plan of a sample says where it differs from even shares over all columns at ε = 1."""
 
-    Attributes:
-        epsilon: ε of one row's whole record.
-        columns: by column, the keys of the plan that differ.
-    """
-
-    epsilon: float = 1.0
+    epsilon: float = 1.0  # ε of one row's whole record
+    # By column, the keys of the plan that differ.
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """One bundled table.
+    """One bundled table."""
 
-    Attributes:
-        name: what comes after ``sample:``.
-        help: one line about it.
-        target: the column that is usually predicted.
-        attributes: the public facts about its columns, in their order.
-        load: makes its cells as text.
-        first_plan: the plan it is opened with.
-        lesson: one sentence on what the sample is good for under that plan.
-    """
-
-    name: str
-    help: str
-    target: str
-    attributes: tuple[Attribute, ...]
-    load: Callable[[], pl.DataFrame]
-    first_plan: FirstPlan = FirstPlan()
-    lesson: str = ""
+    name: str  # what comes after `sample:`
+    help: str  # one line about it
+    target: str  # the column that is usually predicted
+    attributes: tuple[Attribute, ...]  # the public facts about its columns, in their order
+    load: Callable[[], pl.DataFrame]  # makes its cells as text
+    first_plan: FirstPlan = FirstPlan()  # the plan it is opened with
+    lesson: str = ""  # one sentence on what the sample is good for under that plan
 
 
 def sample(name: str) -> Sample:

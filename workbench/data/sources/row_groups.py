@@ -33,19 +33,13 @@ PIECE = 1 << 24
 
 @dataclass(frozen=True)
 class Groups:
-    """Some rows of a Parquet file, all of them in the same row groups.
+    """Some rows of a Parquet file, all of them in the same row groups."""
 
-    Attributes:
-        rows: the number of the first in its file, and how many they are.
-        ranges: what of the file is read: its mark, the row groups, and what it says of all of them.
-        size: bytes of the file.
-        keys: the columns that the names of its folders state, with their values.
-    """
-
-    rows: tuple[int, int]
+    rows: tuple[int, int]  # the number of the first in its file, and how many they are
+    # What of the file is read: its mark, the row groups, and what it says of all of them.
     ranges: tuple[tuple[int, int], ...]
-    size: int
-    keys: tuple[tuple[str, str | None], ...]
+    size: int  # bytes of the file
+    keys: tuple[tuple[str, str | None], ...]  # the columns that the names of its folders state, with their values
 
     def read(self, path: Path, columns: Sequence[str], source: str) -> pl.DataFrame:
         """Return the cells, which a process of its own reads; ``columns`` are those of the file, in order."""
@@ -66,15 +60,10 @@ def _cells(path: Path, source: str, size: int, asked: dict[str, Any], rows: int)
 
 @dataclass(frozen=True)
 class GroupReader:
-    """Reads row groups from their bytes, in another process than that which found them.
+    """Reads row groups from their bytes, in another process than that which found them."""
 
-    Attributes:
-        columns: of the files, without those that the names of folders state.
-        source: the name a person uses for the table.
-    """
-
-    columns: tuple[str, ...]
-    source: str
+    columns: tuple[str, ...]  # of the files, without those that the names of folders state
+    source: str  # the name a person uses for the table
 
     def rows(self, how: Groups, texts: Sequence[bytes]) -> pl.DataFrame:
         """Return the rows; the bytes are at their former places, in a file that is otherwise empty."""

@@ -20,49 +20,28 @@ HEAD = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class SourceFile:
-    """A file, or a folder, that is to be read as a table.
+    """A file, or a folder, that is to be read as a table."""
 
-    Attributes:
-        path: where it is; ``None`` of what was packed in another file.
-        source: the name a person uses for it.
-        view: its bytes; none of a folder.
-        views: those of each file of a folder, or of it alone.
-        size: how many there are, in all files of a folder.
-        options: what a person stated.
-        names: column names that a plan expects.
-        replace_invalid: whether the plan replaces invalid values.
-        cancel: checked several times per second.
-    """
-
-    path: Path | None
-    source: str
-    view: AnyBytes
-    views: Sequence[AnyBytes]
-    size: int
-    options: ReadOptions
-    names: Sequence[str] | None
-    replace_invalid: bool
-    cancel: CancelToken
+    path: Path | None  # where it is; `None` of what was packed in another file
+    source: str  # the name a person uses for it
+    view: AnyBytes  # its bytes; none of a folder
+    views: Sequence[AnyBytes]  # those of each file of a folder, or of it alone
+    size: int  # how many there are, in all files of a folder
+    options: ReadOptions  # what a person stated
+    names: Sequence[str] | None  # column names that a plan expects
+    replace_invalid: bool  # whether the plan replaces invalid values
+    cancel: CancelToken  # checked several times per second
 
 
 @dataclass(frozen=True)
 class Source:
-    """One format of tables.
+    """One format of tables."""
 
-    Attributes:
-        name: what a person calls a file of it: ``Parquet`` in "the Parquet file is damaged".
-        endings: how the names of its files end, in lower case; the first is the usual one.
-        read: the table of a file.
-        mark: what its files begin with; ``None`` if that says nothing.
-        is_text: whether it is text, so that a person who states how cells are separated decides against it.
-        options: the reading options that mean something for it.
-        folder: the files of a folder that are one table together; ``None`` where a folder is none.
-    """
-
-    name: str
-    endings: tuple[str, ...]
+    name: str  # what a person calls a file of it: `Parquet` in "the Parquet file is damaged"
+    endings: tuple[str, ...]  # how the names of its files end, in lower case; the first is the usual one
     read: Callable[[SourceFile], Table]
-    mark: re.Pattern[bytes] | None = None
-    is_text: bool = False
-    options: tuple[str, ...] = ()
+    mark: re.Pattern[bytes] | None = None  # what its files begin with; `None` if that says nothing
+    is_text: bool = False  # whether it is text, so that a person who states how cells are separated decides against it
+    options: tuple[str, ...] = ()  # the reading options that mean something for it
+    # The files of a folder that are one table together; `None` where a folder is none.
     folder: Callable[[Path], list[Path]] | None = None

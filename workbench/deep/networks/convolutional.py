@@ -18,43 +18,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A convolution, followed by the network's activation and perhaps by pooling over 2 × 2 windows.
+    """A convolution, followed by the network's activation and perhaps by pooling over 2 × 2 windows."""
 
-    Attributes:
-        channels: that leave it.
-        kernel: side of its window.
-        stride: of the window.
-        padding: zeros on each side.
-        pool: stride of the pooling; 0 for none.
-    """
-
-    channels: int
-    kernel: int
-    stride: int = 1
-    padding: int = 0
-    pool: int = 0
+    channels: int  # that leave it
+    kernel: int  # side of its window
+    stride: int = 1  # of the window
+    padding: int = 0  # zeros on each side
+    pool: int = 0  # stride of the pooling; 0 for none
 
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionalNetwork(Network):
-    """Convolutions with one activation, then linear layers.
+    """Convolutions with one activation, then linear layers."""
 
-    Attributes:
-        convolutions: from the image on.
-        units: of the hidden linear layer; 0 for none.
-        relu: whether the activation is ReLU; tanh otherwise, which keeps the gradients of rows small.
-        groups: of the GroupNorm behind each convolution, which keeps them alike; 0 for none.
-        image: channels, height and width that the first convolution reads, of images of 28 × 28; of any image its own
-            if not given.
-        front: the network whose fixed features are read.
-    """
-
-    convolutions: tuple[Convolution, ...] = ()
-    units: int = 0
-    relu: bool = False
-    groups: int = 0
+    convolutions: tuple[Convolution, ...] = ()  # from the image on
+    units: int = 0  # of the hidden linear layer; 0 for none
+    relu: bool = False  # whether the activation is ReLU; tanh otherwise, which keeps the gradients of rows small
+    groups: int = 0  # of the GroupNorm behind each convolution, which keeps them alike; 0 for none
+    # Channels, height and width that the first convolution reads, of images of 28 × 28; of any image its own if not
+    # given.
     image: tuple[int, int, int] | None = None
-    front: Network | None = None
+    front: Network | None = None  # the network whose fixed features are read
 
     def prepared_width(self, inputs: int) -> int:
         """Return how many numbers of a row the first convolution reads."""

@@ -32,26 +32,18 @@ class Network:
     """A fully connected classifier; the last layer gives one logit for each declared class.
 
     It is trained with :class:`workbench.deep.plan.DpSgdPlan`, which has the parameters and works out the cost.
-
-    Attributes:
-        name: the word of the command line.
-        title: its name for a person.
-        about: what it is, in one sentence.
-        hidden: widths of the hidden layers, each followed by tanh: a bounded activation keeps per-row gradients
-            small, so that clipping bends them less (Papernot et al. 2021).
-        short: the title where there is little room.
-        task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
-        options: fields of the plan that only networks which name them read.
-        on_images: values of the plan to begin with on a set of images; they did well on MNIST, which is public.
     """
 
-    name: str
-    title: str
-    about: str
+    name: str  # the word of the command line
+    title: str  # its name for a person
+    about: str  # what it is, in one sentence
+    # Widths of the hidden layers, each followed by tanh: a bounded activation keeps per-row gradients small, so that
+    # clipping bends them less (Papernot et al. 2021).
     hidden: tuple[int, ...] = ()
-    short: str = ""
-    task: str = CLASSIFICATION
-    options: tuple[str, ...] = ()
+    short: str = ""  # the title where there is little room
+    task: str = CLASSIFICATION  # what it predicts: the name of a `workbench.learners.tasks.Task`
+    options: tuple[str, ...] = ()  # fields of the plan that only networks which name them read
+    # Values of the plan to begin with on a set of images; they did well on MNIST, which is public.
     on_images: tuple[tuple[str, Any], ...] = ()
 
     @property

@@ -46,17 +46,11 @@ BEYOND = (
 
 @dataclass(frozen=True, slots=True)
 class VggHead(Network):
-    """VGG16's convolutions, frozen, then 512 hidden units (tanh) and a logit for each class.
+    """VGG16's convolutions, frozen, then 512 hidden units (tanh) and a logit for each class."""
 
-    Attributes:
-        weights: the file of the convolutions' weights: safetensors, or a state dict of torch.
-        checksum: its SHA-256.
-        reduction: by how much the sides of the images are reduced first: 1, 2 or 4.
-    """
-
-    weights: str = ""
-    checksum: str = ""
-    reduction: int = 1
+    weights: str = ""  # the file of the convolutions' weights: safetensors, or a state dict of torch
+    checksum: str = ""  # its SHA-256
+    reduction: int = 1  # by how much the sides of the images are reduced first: 1, 2 or 4
 
     def configured(self, options: Mapping[str, Any]) -> VggHead:
         """Return the network with the weights and the reduction of a plan.

@@ -28,21 +28,13 @@ NOTE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """One line of the rail: pages that belong together, each a tab.
+    """One line of the rail: pages that belong together, each a tab."""
 
-    Attributes:
-        name: one lower-case word: its button in the rail is ``rail_NAME``.
-        title: shown in the rail.
-        help: one sentence, the tooltip in the rail.
-        icon: the path of an SVG in a square of 16 by 16.
-        step: whether it is part of the main job, with a dot that shows its state; else it is below the line.
-    """
-
-    name: str
-    title: str
-    help: str
-    icon: str
-    step: bool = True
+    name: str  # one lower-case word: its button in the rail is `rail_NAME`
+    title: str  # shown in the rail
+    help: str  # one sentence, the tooltip in the rail
+    icon: str  # the path of an SVG in a square of 16 by 16
+    step: bool = True  # whether it is part of the main job, with a dot that shows its state; else it is below the line
 
 
 ROOMS = (
@@ -87,35 +79,22 @@ ROOMS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The descriptor of a page; the ``__init__`` of a folder of ``gui/pages`` declares one as ``PAGE``.
+    """The descriptor of a page; the ``__init__`` of a folder of ``gui/pages`` declares one as ``PAGE``."""
 
-    Attributes:
-        name: one lower-case word: the page's object name is ``page_NAME``, its tab ``tab_NAME``.
-        title: shown on its tab.
-        room: the name of the room that it is a tab of.
-        help: one sentence, the tooltip of its tab.
-        make: ``module:Class`` of the page's widget, imported after the first paint, or when it is first shown.
-        about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
-        keys: what its keys do, in one or two sentences.
-        known_as: further words by which the list of commands finds it.
-        topic: the topic of the help that says more (:mod:`workbench.render.help_topics`).
-        state: its part of the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
-        under: the page whose tab this one shares: another way to do the same step, chosen at the head of the page.
-        home: whether it is the page that is shown while nothing is open.
-    """
-
-    name: str
-    title: str
-    room: str
-    help: str
-    make: str
-    about: str = ""
-    keys: str = ""
-    known_as: str = ""
-    topic: str = ""
+    name: str  # one lower-case word: the page's object name is `page_NAME`, its tab `tab_NAME`
+    title: str  # shown on its tab
+    room: str  # the name of the room that it is a tab of
+    help: str  # one sentence, the tooltip of its tab
+    make: str  # `module:Class` of the page's widget, imported after the first paint, or when it is first shown
+    about: str = ""  # what the page is for, in two or three sentences (F1); `help` where it is empty
+    keys: str = ""  # what its keys do, in one or two sentences
+    known_as: str = ""  # further words by which the list of commands finds it
+    topic: str = ""  # the topic of the help that says more (`workbench.render.help_topics`)
+    # Its part of the dot in the rail: `empty` (nothing here yet), `needs` (needs you) or `ready`.
     state: Callable[[Session], State] = lambda session: "empty"
+    # The page whose tab this one shares: another way to do the same step, chosen at the head of the page.
     under: str = ""
-    home: bool = False
+    home: bool = False  # whether it is the page that is shown while nothing is open
 
     @property
     def tab(self) -> str:

@@ -49,30 +49,18 @@ TABLES = tr_later(
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseWords:
-    """What a page releases, in the words it needs before anything is chosen.
+    """What a page releases, in the words it needs before anything is chosen."""
 
-    Attributes:
-        name: begins the object names of the page's parts, and says of the session's steps which are of this page.
-        question: the heading of the last question.
-        file: what the file holds, for the tip of its field.
-        ending: of the name that is suggested for the file, before its suffix.
-        tip: what Release does.
-        kinds: the kinds of files that can be chosen, as Qt's file dialog takes them.
-        verb: what is written on the button.
-        again: the same where just this was released.
-        names: object names of parts that do not follow from ``name``.
-    """
-
-    name: str
-    question: str
-    file: str
-    ending: str
-    tip: str = tr_later("Charge the budget, draw, certify and write")
-    kinds: str = TABLES
+    name: str  # begins the object names of the page's parts, and says of the session's steps which are of this page
+    question: str  # the heading of the last question
+    file: str  # what the file holds, for the tip of its field
+    ending: str  # of the name that is suggested for the file, before its suffix
+    tip: str = tr_later("Charge the budget, draw, certify and write")  # what Release does
+    kinds: str = TABLES  # the kinds of files that can be chosen, as Qt's file dialog takes them
     suffix: str = ".csv"
-    verb: str = tr_later("Release…")
-    again: str = tr_later("Release again…")
-    names: Mapping[str, str] = field(default_factory=dict)
+    verb: str = tr_later("Release…")  # what is written on the button
+    again: str = tr_later("Release again…")  # the same where just this was released
+    names: Mapping[str, str] = field(default_factory=dict)  # object names of parts that do not follow from `name`
 
     def part(self, key: str) -> str:
         return self.names.get(key, f"{self.name}_{key}")

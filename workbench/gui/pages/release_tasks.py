@@ -44,27 +44,18 @@ LOOK, RELEASE = "release_look", "release"
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked to be released.
+    """What is asked to be released."""
 
-    Attributes:
-        title: in words: ``2,000 synthetic rows``; empty for the noisy rows of the table itself.
-        work: (plan, number of rows, format of the file) describes it, called in a worker; ``None`` for noisy rows.
-        formats: the format of each suffix that the file may have; those of tables, written like the open one, without.
-        worth: what a recipient can learn from it, which its card repeats.
-        way: the way to release that it is, where what will be asked was compared; else empty.
-        unrounded: whether numbers keep their own steps, whatever steps noisy rows are rounded to.
-        plan: by which it is released, where that is not the draft, which may still be open.
-        figures: those of statistics.
-    """
-
-    title: str = ""
+    title: str = ""  # in words: `2,000 synthetic rows`; empty for the noisy rows of the table itself
+    # (plan, number of rows, format of the file) describes it, called in a worker; `None` for noisy rows.
     work: Callable[[Plan, int, str], Work] | None = None
+    # The format of each suffix that the file may have; those of tables, written like the open one, without.
     formats: Mapping[str, str] | None = None
-    worth: str = ""
-    way: str = ""
-    unrounded: bool = False
-    plan: Plan | None = None
-    figures: Request | None = None
+    worth: str = ""  # what a recipient can learn from it, which its card repeats
+    way: str = ""  # the way to release that it is, where what will be asked was compared; else empty
+    unrounded: bool = False  # whether numbers keep their own steps, whatever steps noisy rows are rounded to
+    plan: Plan | None = None  # by which it is released, where that is not the draft, which may still be open
+    figures: Request | None = None  # those of statistics
 
 
 NOISY_ROWS = Asked()
@@ -81,41 +72,29 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What is known of a release before a row is read.
-
-    Attributes:
-        epsilon: charged, as δ is, for all rows of a person.
-        facts: what else its kind foresees.
-        outside: sentences on what the ε does not cover.
-        local: whether each row is randomised by itself, so that one that is replaced costs no more.
-    """
+    """What is known of a release before a row is read."""
 
     chosen: Chosen
-    epsilon: Decimal
+    epsilon: Decimal  # charged, as δ is, for all rows of a person
     delta: Decimal
-    facts: Any
-    outside: tuple[str, ...] = ()
-    local: bool = False
+    facts: Any  # what else its kind foresees
+    outside: tuple[str, ...] = ()  # sentences on what the ε does not cover
+    local: bool = False  # whether each row is randomised by itself, so that one that is replaced costs no more
 
 
 @dataclass(frozen=True)
 class BeforeRelease:
-    """What is known before a release, and of which table, plan and file it is known.
-
-    Attributes:
-        lacks: sentences on what it does not answer well of what will be asked.
-        outside: sentences on what the ε does not cover.
-        source_changed: what became of the files that were opened, if they are no longer as they were read; else empty.
-    """
+    """What is known before a release, and of which table, plan and file it is known."""
 
     opened: OpenTable
     plan: DraftPlan
     asked: Asked
     prepared: Prepared
     verdict: Verdict
-    lacks: tuple[str, ...]
-    outside: tuple[str, ...]
+    lacks: tuple[str, ...]  # sentences on what it does not answer well of what will be asked
+    outside: tuple[str, ...]  # sentences on what the ε does not cover
     replaces: bool
+    # What became of the files that were opened, if they are no longer as they were read; else empty.
     source_changed: str
 
     @property

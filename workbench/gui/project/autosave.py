@@ -94,23 +94,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Unsaved:
-    """What a window that did not end well has left.
+    """What a window that did not end well has left."""
 
-    Attributes:
-        file: where it is now, under a name of this process.
-        raw: the project as the file says it.
-        project: the file it was to be saved into, ``None`` where it had none.
-        digest: that file's digest when it was last read or written.
-        title: what a person calls the table or the images.
-        time: when it was last changed, in local time.
-    """
-
-    file: Path
-    raw: dict[str, Any]
-    project: Path | None
-    digest: str
-    title: str
-    time: datetime
+    file: Path  # where it is now, under a name of this process
+    raw: dict[str, Any]  # the project as the file says it
+    project: Path | None  # the file it was to be saved into, `None` where it had none
+    digest: str  # that file's digest when it was last read or written
+    title: str  # what a person calls the table or the images
+    time: datetime  # when it was last changed, in local time
 
 
 def claim() -> Unsaved | None:

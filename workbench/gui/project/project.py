@@ -29,15 +29,10 @@ from workbench.params import InputError, ParameterError
 
 @dataclass(frozen=True)
 class Saved:
-    """What was read from or written into a project's file.
+    """What was read from or written into a project's file."""
 
-    Attributes:
-        planned: what was planned of the table or the images.
-        digest: SHA-256 of the file, by which a change that another program makes is noticed.
-    """
-
-    planned: Planned
-    digest: str
+    planned: Planned  # what was planned of the table or the images
+    digest: str  # SHA-256 of the file, by which a change that another program makes is noticed
 
 
 class SourceMissingError(InputError):

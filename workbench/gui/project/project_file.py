@@ -50,29 +50,18 @@ _IMAGES = (
 
 @dataclass(frozen=True)
 class Planned:
-    """What a person has declared and planned of what is open: what a project's file says, and what is lost without one.
+    """What a person has declared and planned of what is open: what a project's file says, and is lost without one."""
 
-    Attributes:
-        source: the path of the table or the images, absolute in a file that was read, or ``sample:NAME``.
-        plan: the plan of a table as it was drafted; of images its ε and account alone.
-        options: what the person stated about the table's file over the guess; no work that could be lost.
-        declared: what was declared of images; ``None`` of a table.
-        network: the training that is planned for images.
-        way: to release a table; empty where none was chosen.
-        generalised: what was set on the page Generalise; ``None`` where nothing was.
-        held_out: the file of the rows that were held out of the table; empty for none.
-        second: the path of the table that is joined with it; empty for none.
-    """
-
-    source: str
-    plan: DraftPlan
+    source: str  # the path of the table or the images, absolute in a file that was read, or `sample:NAME`
+    plan: DraftPlan  # the plan of a table as it was drafted; of images its ε and account alone
+    # What the person stated about the table's file over the guess; no work that could be lost.
     options: ReadOptions | None = field(default=None, compare=False)
-    declared: ImageOptions | None = None
-    network: DpSgdPlan | None = None
-    way: str = ""
-    generalised: GeneraliseDraft | None = None
-    held_out: str = ""
-    second: str = ""
+    declared: ImageOptions | None = None  # what was declared of images; `None` of a table
+    network: DpSgdPlan | None = None  # the training that is planned for images
+    way: str = ""  # to release a table; empty where none was chosen
+    generalised: GeneraliseDraft | None = None  # what was set on the page Generalise; `None` where nothing was
+    held_out: str = ""  # the file of the rows that were held out of the table; empty for none
+    second: str = ""  # the path of the table that is joined with it; empty for none
 
     @classmethod
     def of(cls, session: Session) -> Planned:

@@ -17,38 +17,24 @@ GENERALISED = "generalised"
 
 @dataclass(frozen=True)
 class ReleasedStep:
-    """One release, a table or a model, of this session or of an earlier one: its plan can no longer be undone.
+    """One release, a table or a model, of this session or of an earlier one: its plan can no longer be undone."""
 
-    Attributes:
-        release_id: the ledger's name of it.
-        output: the file or folder that was written.
-        plan: what was released; of a model the plan whose public facts it was trained with. Empty of an earlier one.
-        epsilon: what was charged.
-        delta: the same.
-        title: what was published, in words.
-        files: what is still there and what vouches for it, each with a word for it; the first is what is verified. None
-            where it was moved or removed.
-        model: whether it is a model.
-        central: the kind of a central release, such as ``synthetic``, or ``generalised``; empty for any other.
-        result: what the engine returned, if it was made in this session.
-        worth: what a recipient can learn from a table, in a sentence.
-        time: when it was charged (UTC), where that was before this session; else empty.
-        dataset: the account that paid, as the ledger calls it, where it was read from there.
-    """
-
-    release_id: str
-    output: Path
+    release_id: str  # the ledger's name of it
+    output: Path  # the file or folder that was written
+    # What was released; of a model the plan whose public facts it was trained with. Empty of an earlier one.
     plan: DraftPlan
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
-    title: str = ""
+    epsilon: Decimal  # what was charged
+    delta: Decimal = Decimal(0)  # the same
+    title: str = ""  # what was published, in words
+    # What is still there and what vouches for it, each with a word for it; the first is what is verified. None where it
+    # was moved or removed.
     files: tuple[tuple[str, Path], ...] = ()
-    model: bool = False
-    central: str = ""
-    result: Any = field(default=None, compare=False)
-    worth: str = ""
-    time: str = ""
-    dataset: str = ""
+    model: bool = False  # whether it is a model
+    central: str = ""  # the kind of a central release, such as `synthetic`, or `generalised`; empty for any other
+    result: Any = field(default=None, compare=False)  # what the engine returned, if it was made in this session
+    worth: str = ""  # what a recipient can learn from a table, in a sentence
+    time: str = ""  # when it was charged (UTC), where that was before this session; else empty
+    dataset: str = ""  # the account that paid, as the ledger calls it, where it was read from there
 
     @property
     def folder(self) -> Path:
@@ -62,43 +48,25 @@ class ReleasedStep:
 
 @dataclass(frozen=True)
 class AccountView:
-    """What the ledger says about the dataset that is open.
+    """What the ledger says about the dataset that is open."""
 
-    Attributes:
-        dataset: the account's name in the ledger.
-        cap: ε of all releases together, ``None`` before the first release.
-        spent: ε of finished releases.
-        reserved: ε of work that is going on.
-        releases: how many releases count.
-        going: how many of them are still going on.
-        problem: why the ledger cannot be used; empty where it can.
-        name: the account's public name; empty where it has none.
-        version_of: when the table was last released whose version this one was taken for by its rows; empty where it
-            was not.
-        delta_cap: δ of all releases together, ``None`` before the first one with δ > 0.
-        delta_spent: δ of finished releases.
-        delta_reserved: δ of work that is going on.
-        error: the same problem as data.
-        past: the finished releases, oldest first.
-        generalised: how many generalised tables were published, which cost nothing.
-        seen: which private figures of its tables were shown, and that the next release says so; empty where none were.
-    """
-
-    dataset: str = ""
-    cap: Decimal | None = None
-    spent: Decimal = Decimal(0)
-    reserved: Decimal = Decimal(0)
-    releases: int = 0
-    going: int = 0
-    problem: str = ""
-    name: str = ""
+    dataset: str = ""  # the account's name in the ledger
+    cap: Decimal | None = None  # ε of all releases together, `None` before the first release
+    spent: Decimal = Decimal(0)  # ε of finished releases
+    reserved: Decimal = Decimal(0)  # ε of work that is going on
+    releases: int = 0  # how many releases count
+    going: int = 0  # how many of them are still going on
+    problem: str = ""  # why the ledger cannot be used; empty where it can
+    name: str = ""  # the account's public name; empty where it has none
+    # When the table was last released whose version this one was taken for by its rows; empty where it was not.
     version_of: str = ""
-    delta_cap: Decimal | None = None
-    delta_spent: Decimal = Decimal(0)
-    delta_reserved: Decimal = Decimal(0)
-    error: WorkbenchError | None = field(default=None, compare=False)
-    past: tuple[ReleasedStep, ...] = ()
-    generalised: int = 0
+    delta_cap: Decimal | None = None  # δ of all releases together, `None` before the first one with δ > 0
+    delta_spent: Decimal = Decimal(0)  # δ of finished releases
+    delta_reserved: Decimal = Decimal(0)  # δ of work that is going on
+    error: WorkbenchError | None = field(default=None, compare=False)  # the same problem as data
+    past: tuple[ReleasedStep, ...] = ()  # the finished releases, oldest first
+    generalised: int = 0  # how many generalised tables were published, which cost nothing
+    # Which private figures of its tables were shown, and that the next release says so; empty where none were.
     seen: str = ""
 
     @property

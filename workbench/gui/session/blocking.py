@@ -29,15 +29,10 @@ _UNREAD = {
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a release would stop at a column.
+    """Why a release would stop at a column."""
 
-    Attributes:
-        fact: what to change: ``missing``, ``kind`` or ``domain``.
-        words: what is wrong, as a clause.
-    """
-
-    fact: str
-    words: str
+    fact: str  # what to change: `missing`, `kind` or `domain`
+    words: str  # what is wrong, as a clause
 
 
 _KNOWN: dict[str, tuple[DraftColumn, ColumnProfile, Refused | None]] = {}

@@ -26,21 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that keeps a draft from being a plan.
+    """One thing that keeps a draft from being a plan."""
 
-    Attributes:
-        column: the column; empty for the plan as a whole.
-        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
-        said: the sentence for the person, in whatever language it was said.
-        open: whether a public fact is merely not declared yet, rather than wrong.
-        code: the code of the error that it is for whoever needs a plan.
-    """
-
-    column: str
-    field: str
-    said: str
-    open: bool = False
-    code: str = ""
+    column: str  # the column; empty for the plan as a whole
+    field: str  # the attribute of `DraftColumn` or `DraftPlan` it is about; empty for the whole
+    said: str  # the sentence for the person, in whatever language it was said
+    open: bool = False  # whether a public fact is merely not declared yet, rather than wrong
+    code: str = ""  # the code of the error that it is for whoever needs a plan
 
     @property
     def text(self) -> str:
@@ -182,32 +174,19 @@ class DraftPlan:
 
     What follows from it is worked out once and kept in it: every view asks for it after every edit, and of hundreds
     of columns an edit changes one. Two plans are not looked up by their value, which would be hundreds of columns.
-
-    Attributes:
-        epsilon: ε of one row's whole record, as the decimal that was entered.
-        keep_order: whether rows leave in their original order.
-        rows_per_person: maximum rows per person; multiplies the charge.
-        unit: the column that identifies a person, whose further rows are emptied; empty for none.
-        join: the second table that is joined on it; ``None`` for none.
-        invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
-        account: public name of the account that pays; empty for none.
-        impossible: statements of what never occurs, as publicly known.
-        writing: how a text file is written, where that is not as in the table's own file.
-        asked: who gets the release and what they will ask of it; ``None`` where nobody has been asked.
-        columns: one draft per column of the table, in its order.
     """
 
-    epsilon: Decimal = FIRST_EPSILON
-    keep_order: bool = False
-    rows_per_person: int = 1
-    unit: str = ""
-    join: Join | None = None
-    invalid: str = "refuse"
-    account: str = ""
-    impossible: tuple[str, ...] = ()
-    writing: Writing | None = None
-    asked: Asked | None = None
-    columns: tuple[DraftColumn, ...] = ()
+    epsilon: Decimal = FIRST_EPSILON  # ε of one row's whole record, as the decimal that was entered
+    keep_order: bool = False  # whether rows leave in their original order
+    rows_per_person: int = 1  # maximum rows per person; multiplies the charge
+    unit: str = ""  # the column that identifies a person, whose further rows are emptied; empty for none
+    join: Join | None = None  # the second table that is joined on it; `None` for none
+    invalid: str = "refuse"  # `refuse`, or `replace` where a cell that cannot be used counts as missing
+    account: str = ""  # public name of the account that pays; empty for none
+    impossible: tuple[str, ...] = ()  # statements of what never occurs, as publicly known
+    writing: Writing | None = None  # how a text file is written, where that is not as in the table's own file
+    asked: Asked | None = None  # who gets the release and what they will ask of it; `None` where nobody has been asked
+    columns: tuple[DraftColumn, ...] = ()  # one draft per column of the table, in its order
 
     def __post_init__(self) -> None:
         """Give a missing value a cell of its own in every column, where invalid values are replaced."""

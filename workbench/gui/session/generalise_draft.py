@@ -107,17 +107,12 @@ TITLES = {key: model.title for key, (model, _) in _more().items()} | {
 
 @dataclass(frozen=True)
 class GeneraliseDraft:
-    """What a person set.
+    """What a person set."""
 
-    Attributes:
-        settings: the conditions and the method.
-        more: the conditions under the fold.
-        hierarchies: by column the way in which its hierarchy is made, or its file; without the columns whose hierarchy
-            is as the values suggest.
-    """
-
-    settings: Wanted = field(default_factory=Wanted)
-    more: Parameters = field(default_factory=MORE)
+    settings: Wanted = field(default_factory=Wanted)  # the conditions and the method
+    more: Parameters = field(default_factory=MORE)  # the conditions under the fold
+    # By column the way in which its hierarchy is made, or its file; without the columns whose hierarchy is as the
+    # values suggest.
     hierarchies: Mapping[str, Builder | Path] = field(default_factory=dict)
 
     def to_raw(self, place: Callable[[str], str]) -> dict[str, Any]:

@@ -84,27 +84,16 @@ class Stamp:
 
 @dataclass(frozen=True, eq=False)
 class OpenTable:
-    """The table that is open and what the steward may see of it. Everything in it is private.
+    """The table that is open and what the steward may see of it. Everything in it is private."""
 
-    Attributes:
-        table: the rows.
-        profile: what each column looks like, in the table's order.
-        source: the path or ``sample:NAME`` it was read from.
-        options: what the person stated about the file over the guess; ``None`` for a sample.
-        stamp: the version of the file that was read; ``None`` for a sample.
-        lesson: of a sample that was opened anew, what its first plan is good for; else empty.
-        suggested: which columns are suggested, and why the others are not.
-        second_stamp: the version of the file that is joined with it; ``None`` of none.
-    """
-
-    table: Table
-    profile: tuple[ColumnProfile, ...]
-    source: str
-    options: ReadOptions | None = None
-    stamp: Stamp | None = None
-    lesson: str = ""
-    suggested: Suggestion = field(default_factory=Suggestion)
-    second_stamp: Stamp | None = None
+    table: Table  # the rows
+    profile: tuple[ColumnProfile, ...]  # what each column looks like, in the table's order
+    source: str  # the path or `sample:NAME` it was read from
+    options: ReadOptions | None = None  # what the person stated about the file over the guess; `None` for a sample
+    stamp: Stamp | None = None  # the version of the file that was read; `None` for a sample
+    lesson: str = ""  # of a sample that was opened anew, what its first plan is good for; else empty
+    suggested: Suggestion = field(default_factory=Suggestion)  # which columns are suggested, and why the others are not
+    second_stamp: Stamp | None = None  # the version of the file that is joined with it; `None` of none
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
@@ -143,25 +132,15 @@ class OpenTable:
 
 @dataclass(frozen=True, eq=False)
 class OpenImages:
-    """The images that are open. All but their number, shape and classes is private.
+    """The images that are open. All but their number, shape and classes is private."""
 
-    Attributes:
-        table: the images as rows: what the ledger knows them by.
-        source: the path they were read from.
-        options: what the person declared about them.
-        folder: whether the source is a folder.
-        resizable: whether it holds class folders, whose images may be resized and made grey.
-        stamp: the version of the file or folder that was read.
-        seen: how many images each class has, and some of them: private.
-    """
-
-    table: ImageSet
-    source: str
-    options: ImageOptions
-    folder: bool = False
-    resizable: bool = False
-    stamp: Stamp | None = None
-    seen: tuple[ClassSeen, ...] = ()
+    table: ImageSet  # the images as rows: what the ledger knows them by
+    source: str  # the path they were read from
+    options: ImageOptions  # what the person declared about them
+    folder: bool = False  # whether the source is a folder
+    resizable: bool = False  # whether it holds class folders, whose images may be resized and made grey
+    stamp: Stamp | None = None  # the version of the file or folder that was read
+    seen: tuple[ClassSeen, ...] = ()  # how many images each class has, and some of them: private
 
     @property
     def title(self) -> str:
@@ -194,25 +173,16 @@ class OpenImages:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One finished study or training run of this session.
+    """One finished study or training run of this session."""
 
-    Attributes:
-        kind: ``curve``, ``fit`` or ``dpsgd``.
-        title: what a person calls it.
-        epsilon: the ε it is about, ``None`` for a study over several.
-        result: what the engine returned.
-        source: what a person calls the table it was made from.
-        time: when it ended (UTC).
-        made_up: whether it is of made-up rows, and so shows nothing private.
-    """
-
-    kind: str
-    title: str
-    epsilon: Decimal | None
-    result: Any = field(compare=False)
-    source: str = ""
+    kind: str  # `curve`, `fit` or `dpsgd`
+    title: str  # what a person calls it
+    epsilon: Decimal | None  # the ε it is about, `None` for a study over several
+    result: Any = field(compare=False)  # what the engine returned
+    source: str = ""  # what a person calls the table it was made from
+    # When it ended (UTC).
     time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"), compare=False)
-    made_up: bool = False
+    made_up: bool = False  # whether it is of made-up rows, and so shows nothing private
 
 
 class Session(QObject):

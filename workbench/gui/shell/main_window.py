@@ -59,17 +59,11 @@ INSET = 12
 
 @dataclass(frozen=True)
 class Dragged:
-    """Something that is held over the window.
+    """Something that is held over the window."""
 
-    Attributes:
-        path: the file, where it is one that can be opened.
-        problem: why it cannot be; empty where it can.
-        use: what a drop does where it does not open the file.
-    """
-
-    path: str = ""
-    problem: str = ""
-    use: str = ""
+    path: str = ""  # the file, where it is one that can be opened
+    problem: str = ""  # why it cannot be; empty where it can
+    use: str = ""  # what a drop does where it does not open the file
 
 
 def dragged(data: QMimeData) -> Dragged:

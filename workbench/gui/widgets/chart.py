@@ -41,41 +41,23 @@ class Below:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a chart shows.
+    """What a chart shows."""
 
-    Attributes:
-        marks: what is painted, the undermost first.
-        x: the horizontal axis.
-        y: the vertical axis.
-        left: (value, words) beside the vertical axis.
-        grid: whether each of these has a line across.
-        below: words below the horizontal axis.
-        labels: the words of each bar, written in place of ``below`` where there is room for all.
-        title: at the top left.
-        figure: at the top right.
-        key: what the colours mean; at the top, in place of a title.
-        frame: a line below the marks, a box around them, or nothing.
-        empty: what is written where there is nothing to show.
-        words: returns what is at a value of the horizontal axis.
-        spoken: what a screen reader calls the chart with it.
-        margins: room around the marks, where that is not the chart's usual one.
-    """
-
-    marks: Sequence[Mark] = ()
-    x: Scale = SHARES
-    y: Scale = SHARES
-    left: Sequence[Tick] = ()
-    grid: bool = False
-    below: Sequence[Below] = ()
-    labels: Sequence[str] = ()
-    title: str = ""
-    figure: str = ""
-    key: Sequence[Key] = ()
-    frame: Literal["ground", "box", "none"] = "ground"
-    empty: str = ""
-    words: Callable[[float], str] | None = None
-    spoken: str = ""
-    margins: QMarginsF | None = None
+    marks: Sequence[Mark] = ()  # what is painted, the undermost first
+    x: Scale = SHARES  # the horizontal axis
+    y: Scale = SHARES  # the vertical axis
+    left: Sequence[Tick] = ()  # (value, words) beside the vertical axis
+    grid: bool = False  # whether each of these has a line across
+    below: Sequence[Below] = ()  # words below the horizontal axis
+    labels: Sequence[str] = ()  # the words of each bar, written in place of `below` where there is room for all
+    title: str = ""  # at the top left
+    figure: str = ""  # at the top right
+    key: Sequence[Key] = ()  # what the colours mean; at the top, in place of a title
+    frame: Literal["ground", "box", "none"] = "ground"  # a line below the marks, a box around them, or nothing
+    empty: str = ""  # what is written where there is nothing to show
+    words: Callable[[float], str] | None = None  # returns what is at a value of the horizontal axis
+    spoken: str = ""  # what a screen reader calls the chart with it
+    margins: QMarginsF | None = None  # room around the marks, where that is not the chart's usual one
 
 
 class Chart(QWidget):

@@ -247,26 +247,16 @@ def cell(box: QRectF, ink: str, strength: float, words: Mark) -> Mark:
 
 @dataclass(frozen=True)
 class BarLine:
-    """A bar from left to right with its words.
+    """A bar from left to right with its words."""
 
-    Attributes:
-        name: at the left.
-        length: the share of the width that it takes.
-        figures: at the right.
-        ink: its colour.
-        strong: whether the words are stressed.
-        framed: whether it is an outline.
-        mark: a place to be compared with its end; the bar then has a track.
-    """
-
-    name: str
-    length: float
-    figures: str
-    ink: str
+    name: str  # at the left
+    length: float  # the share of the width that it takes
+    figures: str  # at the right
+    ink: str  # its colour
     _: KW_ONLY
-    strong: bool = False
-    framed: bool = False
-    mark: float | None = None
+    strong: bool = False  # whether the words are stressed
+    framed: bool = False  # whether it is an outline
+    mark: float | None = None  # a place to be compared with its end; the bar then has a track
 
 
 def bar_widths(lines: Sequence[BarLine], letters: float) -> tuple[float, float]:

@@ -19,20 +19,14 @@ FILL = 0.35
 
 @dataclass(frozen=True)
 class Recovered:
-    """What can be recovered of one column. Private, as the original's own figure is among it.
+    """What can be recovered of one column. Private, as the original's own figure is among it."""
 
-    Attributes:
-        name: the column.
-        words: the whole of it in a sentence.
-        mean: (low, estimate, high) of the mean as places along the bars, 0 at the left end of the first.
-        truth: the original's mean as such a place.
-        shares: by the bar's label, rows (low, estimate, high) that had this value.
-    """
-
-    name: str
-    words: str
+    name: str  # the column
+    words: str  # the whole of it in a sentence
+    # (low, estimate, high) of the mean as places along the bars, 0 at the left end of the first.
     mean: tuple[float, float, float] | None = None
-    truth: float | None = None
+    truth: float | None = None  # the original's mean as such a place
+    # By the bar's label, rows (low, estimate, high) that had this value.
     shares: dict[str, tuple[float, float, float]] | None = None
 
 

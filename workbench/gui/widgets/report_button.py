@@ -27,17 +27,11 @@ BUNDLE = tr_later("Bundle with the report, for those who may see the rows (*.bun
 
 @dataclass(frozen=True)
 class Reported:
-    """What a report is about.
+    """What a report is about."""
 
-    Attributes:
-        original: the rows.
-        release: what was released of them: a file, or the folder of a model.
-        control: rows of other people, who were not released.
-    """
-
-    original: OpenTable | Path
-    release: Path | None = None
-    control: Path | None = None
+    original: OpenTable | Path  # the rows
+    release: Path | None = None  # what was released of them: a file, or the folder of a model
+    control: Path | None = None  # rows of other people, who were not released
 
 
 def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[[], Reported | None]) -> QPushButton:

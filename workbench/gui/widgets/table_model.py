@@ -39,70 +39,42 @@ RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class Cell(NamedTuple):
-    """What is in a cell.
+    """What is in a cell."""
 
-    Attributes:
-        text: what is shown.
-        look: the colour it is shown in, a name of the theme's or a colour; empty for the table's own.
-        tip: its tool tip; empty for that of the column.
-        exact: what is copied where it is more than what is shown.
-        key: what it is sorted by; ``None`` goes last.
-        value: the text an editor begins with; ``None`` where the cell cannot be edited.
-        ticked: whether it is ticked; ``None`` where it has no box.
-        right: whether it is on the right; ``None`` for the side of its column.
-        picture: what is drawn before the text.
-        spoken: what a screen reader says, where that is not the text.
-    """
-
-    text: str = ""
-    look: str = ""
-    tip: str = ""
-    exact: str = ""
-    key: Any = None
-    value: str | None = None
-    ticked: bool | None = None
-    right: bool | None = None
-    picture: QPixmap | None = None
-    spoken: str = ""
+    text: str = ""  # what is shown
+    look: str = ""  # the colour it is shown in, a name of the theme's or a colour; empty for the table's own
+    tip: str = ""  # its tool tip; empty for that of the column
+    exact: str = ""  # what is copied where it is more than what is shown
+    key: Any = None  # what it is sorted by; `None` goes last
+    value: str | None = None  # the text an editor begins with; `None` where the cell cannot be edited
+    ticked: bool | None = None  # whether it is ticked; `None` where it has no box
+    right: bool | None = None  # whether it is on the right; `None` for the side of its column
+    picture: QPixmap | None = None  # what is drawn before the text
+    spoken: str = ""  # what a screen reader says, where that is not the text
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        title: its heading.
-        cell: returns the cell in a row; ``None`` where the model is given lines of cells.
-        help: the tool tip of the heading, and of cells that have none.
-        width: in points, in a window of 1280.
-        grows: its share of what a wider window adds.
-        right: whether its cells are on the right, as figures are.
-        whole: whether its texts are never shortened, as figures are not: a date, a status.
-        sorts: whether a click on the heading sorts.
-        choices: the words that its cells are edited by, or what returns those of a row; there is always room for them.
-        field: the object name of the text field that its cells are edited in.
-        spoken: what a screen reader calls that field.
-        called: what an error calls a cell, where that is not the title.
-        hint: what a field of words, on the left, shows while it is empty.
-        edit: takes (row, text); returns ``False`` or raises ParameterError where it refuses.
-        tick: takes (row, ticked), in the same way.
-    """
-
-    title: str
+    title: str  # its heading
+    # Returns the cell in a row; `None` where the model is given lines of cells.
     cell: Callable[[int], Cell] | None = None
-    help: str = ""
-    width: int = 0
-    grows: float = 0.0
-    right: bool = False
-    whole: bool = False
-    sorts: bool = True
+    help: str = ""  # the tool tip of the heading, and of cells that have none
+    width: int = 0  # in points, in a window of 1280
+    grows: float = 0.0  # its share of what a wider window adds
+    right: bool = False  # whether its cells are on the right, as figures are
+    whole: bool = False  # whether its texts are never shortened, as figures are not: a date, a status
+    sorts: bool = True  # whether a click on the heading sorts
+    # The words that its cells are edited by, or what returns those of a row; there is always room for them.
     choices: Sequence[str] | Callable[[int], Sequence[str]] = ()
-    field: str = ""
-    spoken: str = ""
-    called: str = ""
-    hint: str = ""
+    field: str = ""  # the object name of the text field that its cells are edited in
+    spoken: str = ""  # what a screen reader calls that field
+    called: str = ""  # what an error calls a cell, where that is not the title
+    hint: str = ""  # what a field of words, on the left, shows while it is empty
+    # Takes (row, text); returns `False` or raises ParameterError where it refuses.
     edit: Callable[[int, str], bool | None] | None = None
-    tick: Callable[[int, bool], bool | None] | None = None
+    tick: Callable[[int, bool], bool | None] | None = None  # takes (row, ticked), in the same way
 
 
 def in_two_lines(title: str) -> str:

@@ -92,21 +92,14 @@ class ForestParameters(TreesParameters):
 
 @dataclass(frozen=True)
 class Shape:
-    """A size of a forest.
+    """A size of a forest."""
 
-    Attributes:
-        until: up to which n·ε it is used.
-        trees: how many.
-        splits: into how many children each level of a tree splits its nodes; 2 is a cut at the best border.
-        choice: the part of ε for choosing the splits.
-        parts: into how many cells the bounds of a number are cut.
-    """
-
-    until: float
-    trees: int
+    until: float  # up to which n·ε it is used
+    trees: int  # how many
+    # Into how many children each level of a tree splits its nodes; 2 is a cut at the best border.
     splits: tuple[int, ...]
-    choice: float
-    parts: int = PARTS
+    choice: float  # the part of ε for choosing the splits
+    parts: int = PARTS  # into how many cells the bounds of a number are cut
 
 
 _SHAPES = (

@@ -58,15 +58,10 @@ PARTS, _MEAN_PARTS = 16, 64
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of cells of a table, all of them from declared facts.
+    """The columns of cells of a table, all of them from declared facts."""
 
-    Attributes:
-        attributes: the public facts about the columns of X, in order.
-        parts: into how many cells the bounds of a number are cut.
-    """
-
-    attributes: tuple[Attribute, ...]
-    parts: int = PARTS
+    attributes: tuple[Attribute, ...]  # the public facts about the columns of X, in order
+    parts: int = PARTS  # into how many cells the bounds of a number are cut
 
     @cached_property
     def _encoding(self) -> Encoding:
@@ -103,15 +98,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class Split:
-    """How the rows of a node are sent on: in two by a cut through a column, or in ``parts`` equal parts of it.
+    """How the rows of a node are sent on: in two by a cut through a column, or in ``parts`` equal parts of it."""
 
-    Attributes:
-        sizes: the number of cells of each column.
-        parts: into how many children; a power of two.
-    """
-
-    sizes: tuple[int, ...]
-    parts: int
+    sizes: tuple[int, ...]  # the number of cells of each column
+    parts: int  # into how many children; a power of two
 
     def options(self, column: int) -> int:
         """Return in how many ways a column can be split: at every border of its cells, or in equal parts."""

@@ -41,14 +41,10 @@ _STEEPEST = 1e100  # far above what can be: what is read stays finite in all sum
 
 @dataclass(frozen=True, eq=False)
 class CorrectedLineModel(CorrectedModel):
-    """The line as it is kept.
-
-    Attributes:
-        line_: the prediction on the encoded scale.
-    """
+    """The line as it is kept."""
 
     name, task, keys = "linear-regression", REGRESSION, ("height", "columns", "centre", "slopes")
-    line_: Line
+    line_: Line  # the prediction on the encoded scale
 
     @cached_property
     def encoding(self) -> Encoding:

@@ -21,17 +21,11 @@ _FORMER = {4: (0.42, _REACH), 3: (1 / 3, 0.5)}  # of files of former formats
 
 @dataclass(frozen=True)
 class Line:
-    """A linear prediction on the encoded scale.
+    """A linear prediction on the encoded scale."""
 
-    Attributes:
-        centre: of the columns (m,).
-        height: the prediction at the centre.
-        slopes: of the columns (m,).
-    """
-
-    centre: NDArray[np.float64]
-    height: float
-    slopes: NDArray[np.float64]
+    centre: NDArray[np.float64]  # of the columns (m,)
+    height: float  # the prediction at the centre
+    slopes: NDArray[np.float64]  # of the columns (m,)
 
     def at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction for rows (n, m), within [−1, 1]; each row's by itself, whatever is beside it."""
@@ -45,19 +39,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a first line and its moments make of the rows: columns that do not hang together, and what is still wrong.
+    """What a first line and its moments make of the rows: columns that do not hang together, and what stays wrong."""
 
-    Attributes:
-        line: the first line.
-        axes: the weights of each new column (m, m): about 0, with a deviation of ``spread`` as far as it is known.
-        spread: that deviation.
-        reach: half-ranges of the target at which what is still wrong is cut off.
-    """
-
-    line: Line
+    line: Line  # the first line
+    # The weights of each new column (m, m): about 0, with a deviation of `spread` as far as it is known.
     axes: NDArray[np.float64]
-    spread: float
-    reach: float
+    spread: float  # that deviation
+    reach: float  # half-ranges of the target at which what is still wrong is cut off
 
     def rows(
         self, columns: NDArray[np.float64], goal: NDArray[np.float64], picked: Sequence[int] = ()
@@ -85,19 +73,12 @@ class Turn:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line, and products of rotated columns beside it.
-
-    Attributes:
-        line: the line.
-        turn: what turns the columns.
-        picked: the products (k,), by their place among those of :func:`crossed`.
-        slopes: of the products (k,).
-    """
+    """A line, and products of rotated columns beside it."""
 
     line: Line
-    turn: Turn
-    picked: tuple[int, ...]
-    slopes: NDArray[np.float64]
+    turn: Turn  # what turns the columns
+    picked: tuple[int, ...]  # the products (k,), by their place among those of `crossed`
+    slopes: NDArray[np.float64]  # of the products (k,)
 
     def at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the prediction for rows (n, m), within [−1, 1]; each row's by itself."""
@@ -132,21 +113,13 @@ def column_products(columns: NDArray[np.float64], picked: Sequence[int], spread:
 
 @dataclass(frozen=True)
 class Moments:
-    """Noisy moments about the means, a row; see :func:`turn` for what they are computed from.
+    """Noisy moments about the means, a row; see :func:`turn` for what they are computed from."""
 
-    Attributes:
-        centre: means of the columns (m,).
-        height: mean of the target.
-        covariance: of the columns (m, m).
-        with_target: of the columns with the target (m,).
-        noise: standard deviation of the noise of each moment.
-    """
-
-    centre: NDArray[np.float64]
-    height: float
-    covariance: NDArray[np.float64]
-    with_target: NDArray[np.float64]
-    noise: float
+    centre: NDArray[np.float64]  # means of the columns (m,)
+    height: float  # mean of the target
+    covariance: NDArray[np.float64]  # of the columns (m, m)
+    with_target: NDArray[np.float64]  # of the columns with the target (m,)
+    noise: float  # standard deviation of the noise of each moment
 
     @classmethod
     def of(cls, gram: NDArray[np.float64], rows: int, deviation: float) -> Moments:

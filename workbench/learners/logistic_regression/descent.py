@@ -54,18 +54,13 @@ _REACH, _PRODUCTS_LIMIT = 2.0, 0.08
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """What rounds see of the columns, from what was released before.
+    """What rounds see of the columns, from what was released before."""
 
-    Attributes:
-        centre: means of the columns (m,).
-        turn: the weights of the columns along each axis (m, m); ``None`` where they are only scaled, so that a table
-            of very many columns needs no square of their number.
-        bends: whether rounds see products of two turned columns, too.
-    """
-
-    centre: Doubles
+    centre: Doubles  # means of the columns (m,)
+    # The weights of the columns along each axis (m, m); `None` where they are only scaled, so that a table of very many
+    # columns needs no square of their number.
     turn: Doubles | None
-    bends: bool = False
+    bends: bool = False  # whether rounds see products of two turned columns, too
 
     def rows(self, places: Doubles) -> Doubles:
         """Return rows (n, m) along the axes; each row by itself."""
@@ -92,24 +87,16 @@ class Axes:
 
 @dataclass(frozen=True)
 class Descent:
-    """What is asked, from public facts.
+    """What is asked, from public facts."""
 
-    Attributes:
-        rows: public n.
-        width: m, the number of encoded columns.
-        classes: k.
-        known: n·√(2ρ) of the whole.
-        free: how many of the columns may vary freely: those of a name's values add up to 1. 0 where there are to be no
-            products, as in files of former formats.
-        version: of the file's format, by whose rules it is.
-    """
-
-    rows: int
-    width: int
-    classes: int
-    known: float
+    rows: int  # public n
+    width: int  # m, the number of encoded columns
+    classes: int  # k
+    known: float  # n·√(2ρ) of the whole
+    # How many of the columns may vary freely: those of a name's values add up to 1. 0 where there are to be no
+    # products, as in files of former formats.
     free: int = 0
-    version: int = 5
+    version: int = 5  # of the file's format, by whose rules it is
 
     @property
     def _former(self) -> bool:

@@ -36,17 +36,11 @@ _NEVER = -4.0
 
 @dataclass(frozen=True)
 class Pattern:
-    """How a direction is cut into pieces of one class each.
+    """How a direction is cut into pieces of one class each."""
 
-    Attributes:
-        classes: k.
-        pieces: the most pieces.
-        bins: into how many equal parts the public range is divided; cuts lie between them.
-    """
-
-    classes: int
-    pieces: int
-    bins: int
+    classes: int  # k
+    pieces: int  # the most pieces
+    bins: int  # into how many equal parts the public range is divided; cuts lie between them
 
     @cached_property
     def forms(self) -> tuple[tuple[Whole, Whole], ...]:

@@ -158,23 +158,14 @@ def class_sums(rows: Whole, classes: Whole, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Sums:
-    """What noisy sums say of the rows, in units of one row and of the encoded scale.
+    """What noisy sums say of the rows, in units of one row and of the encoded scale."""
 
-    Attributes:
-        weight: of all rows.
-        shares: of the classes (k,).
-        means: of the classes (k, m).
-        moments: mean products of (1, x) (m + 1, m + 1).
-        by_row: deviation of the noise of each sum, for each unit of weight.
-        error: variance that the noise left in a class mean, the mean over rows and columns.
-    """
-
-    weight: float
-    shares: Doubles
-    means: Doubles
-    moments: Doubles
-    by_row: float
-    error: float
+    weight: float  # of all rows
+    shares: Doubles  # of the classes (k,)
+    means: Doubles  # of the classes (k, m)
+    moments: Doubles  # mean products of (1, x) (m + 1, m + 1)
+    by_row: float  # deviation of the noise of each sum, for each unit of weight
+    error: float  # variance that the noise left in a class mean, the mean over rows and columns
 
     def positive_moments(self) -> Doubles:
         """Return the moments with eigenvalues that are at least what noise alone would give them."""

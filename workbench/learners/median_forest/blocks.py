@@ -33,15 +33,10 @@ MOST_ASKED = 10_000
 
 @dataclass(frozen=True, eq=False)
 class AskedRows:
-    """Different rows, in the order in which they were first asked.
+    """Different rows, in the order in which they were first asked."""
 
-    Attributes:
-        X: (q, d), numbers (NaN: missing) and codes as every learner reads them.
-        digest: SHA-256 of the file that they were read from; empty of rows that were not.
-    """
-
-    X: NDArray[np.float64]
-    digest: bytes = b""
+    X: NDArray[np.float64]  # (q, d), numbers (NaN: missing) and codes as every learner reads them
+    digest: bytes = b""  # SHA-256 of the file that they were read from; empty of rows that were not
 
     def __len__(self) -> int:
         return len(self.X)

@@ -61,16 +61,11 @@ _MOST_ROWS, _MOST_VARIANCE = 2.0**53, 1e12  # far above what can be: what is rea
 
 @dataclass(frozen=True, eq=False)
 class CorrectedBayesModel(CorrectedModel):
-    """The classifier as it is kept.
-
-    Attributes:
-        class_sizes_: estimated rows of each true class (c,).
-        densities_: the density of each column that is used, by its index.
-    """
+    """The classifier as it is kept."""
 
     name, task, keys = "naive-bayes", CLASSIFICATION, ("class_sizes", "densities")
-    class_sizes_: Doubles
-    densities_: Mapping[int, Density]
+    class_sizes_: Doubles  # estimated rows of each true class (c,)
+    densities_: Mapping[int, Density]  # the density of each column that is used, by its index
 
     @property
     def attributes_used(self) -> tuple[str, ...]:

@@ -29,19 +29,12 @@ class ClassSizes:
 
 @dataclass(frozen=True)
 class GaussianDensity:
-    """One normal density a class, in the attribute's own units.
+    """One normal density a class, in the attribute's own units."""
 
-    Attributes:
-        attribute: public facts; values outside the bounds are clamped to them, as in training.
-        means: of each class (k,), in half-ranges from the centre of the bounds.
-        variances: of each class (k,), in squared half-ranges.
-        presence: P(present | class) and P(missing | class) (k, 2), where the attribute may be missing.
-    """
-
-    attribute: Attribute
-    means: Doubles
-    variances: Doubles
-    presence: Doubles | None
+    attribute: Attribute  # public facts; values outside the bounds are clamped to them, as in training
+    means: Doubles  # of each class (k,), in half-ranges from the centre of the bounds
+    variances: Doubles  # of each class (k,), in squared half-ranges
+    presence: Doubles | None  # P(present | class) and P(missing | class) (k, 2), where the attribute may be missing
 
     def log_density(self, column: Doubles) -> Doubles:
         """Return log p(x | class) of each row (n, k); a missing value has the probability of being missing."""

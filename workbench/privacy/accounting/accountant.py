@@ -102,57 +102,35 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An upper bound on ε at a given δ.
+    """An upper bound on ε at a given δ."""
 
-    Attributes:
-        epsilon: the bound.
-        order: the Rényi order α that gave it; ``None`` for a privacy loss distribution.
-        discretisation: width of a cell of that distribution's grid; ``None`` for RDP.
-    """
-
-    epsilon: float
-    order: float | None = None
-    discretisation: float | None = None
+    epsilon: float  # the bound
+    order: float | None = None  # the Rényi order α that gave it; `None` for a privacy loss distribution
+    discretisation: float | None = None  # width of a cell of that distribution's grid; `None` for RDP
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How finely an accountant of privacy loss distributions cuts them.
+    """How finely an accountant of privacy loss distributions cuts them."""
 
-    Attributes:
-        resolution: width of a cell relative to the RDP bound, :data:`FINE` or :data:`COARSE`.
-        cell: that width itself, for runs that share the distribution of their step.
-        cells: most cells of one step's distribution; each takes about 15 µs.
-    """
-
-    resolution: float = FINE
-    cell: float | None = None
-    cells: int = MOST_CELLS
+    resolution: float = FINE  # width of a cell relative to the RDP bound, `FINE` or `COARSE`
+    cell: float | None = None  # that width itself, for runs that share the distribution of their step
+    cells: int = MOST_CELLS  # most cells of one step's distribution; each takes about 15 µs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Accountant:
-    """A way to bound ε of a DP-SGD run from above.
+    """A way to bound ε of a DP-SGD run from above."""
 
-    Attributes:
-        name: the word in plans, on cards and on the command line.
-        title: its name in the literature.
-        short: the same where there is little room.
-        bound: bounds ε of a checked run of at least one step at a δ.
-        quick: the same in a millisecond, at least as high.
-        at_once: the name of an accountant that takes milliseconds and is never below this one; its own, if it is one.
-        at_orders: ε at each Rényi order from (orders, divergence, δ); ``None`` where there are no orders.
-        curve_bytes: memory of the curve of ε beside a run.
-    """
-
-    name: str
-    title: str
-    short: str
-    bound: Callable[[PoissonGaussian, float, Grid], Loss]
-    quick: Callable[[PoissonGaussian, float], Loss]
-    at_once: str
+    name: str  # the word in plans, on cards and on the command line
+    title: str  # its name in the literature
+    short: str  # the same where there is little room
+    bound: Callable[[PoissonGaussian, float, Grid], Loss]  # bounds ε of a checked run of at least one step at a δ
+    quick: Callable[[PoissonGaussian, float], Loss]  # the same in a millisecond, at least as high
+    at_once: str  # the name of an accountant that takes milliseconds and is never below this one; its own, if it is one
+    # Ε at each Rényi order from (orders, divergence, δ); `None` where there are no orders.
     at_orders: Callable[[Doubles, Doubles, float], Doubles] | None = None
-    curve_bytes: int = 1_000_000
+    curve_bytes: int = 1_000_000  # memory of the curve of ε beside a run
 
 
 _MOST_EPSILON = 1e12

@@ -64,17 +64,11 @@ def randomised_response(epsilon: float, values: int) -> tuple[float, float, floa
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """What ``reports`` shuffled reports guarantee, for one replaced report.
+    """What ``reports`` shuffled reports guarantee, for one replaced report."""
 
-    Attributes:
-        epsilon: an upper bound on ε at δ, the lesser of the two below and of the local ε.
-        exact: by the exact sum over the reports that look alike; ``None`` if it gives nothing.
-        closed: by the closed form; ``None`` where it does not hold.
-    """
-
-    epsilon: float
-    exact: float | None
-    closed: float | None
+    epsilon: float  # an upper bound on ε at δ, the lesser of the two below and of the local ε
+    exact: float | None  # by the exact sum over the reports that look alike; `None` if it gives nothing
+    closed: float | None  # by the closed form; `None` where it does not hold
 
 
 def shuffled(epsilon: float, reports: int, delta: float) -> Shuffled:

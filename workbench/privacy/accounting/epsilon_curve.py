@@ -26,14 +26,10 @@ class EpsilonCurve:
     ε grows with the steps, so the ε of the next knot bounds that of every step before it. Interpolation between knots
     would not (it was too low at half of the steps). For display only: decisions (a cap, a charge) use the exact
     :func:`workbench.privacy.accounting.accountant.loss`.
-
-    Attributes:
-        knots: steps at which ε was computed, ascending; the last is the run's last step.
-        epsilons: ε at each, not falling.
     """
 
-    knots: tuple[int, ...]
-    epsilons: tuple[float, ...]
+    knots: tuple[int, ...]  # steps at which ε was computed, ascending; the last is the run's last step
+    epsilons: tuple[float, ...]  # ε at each, not falling
 
     @classmethod
     def build(

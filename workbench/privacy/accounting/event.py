@@ -177,17 +177,11 @@ CostEvent = (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The privacy loss that is charged, in zero-out neighbours.
+    """The privacy loss that is charged, in zero-out neighbours."""
 
-    Attributes:
-        epsilon: ε of the whole record, as a decimal: ledgers add decimals, not floats.
-        delta: δ of the whole record.
-        event: what happened.
-    """
-
-    epsilon: Decimal
-    delta: Decimal
-    event: CostEvent
+    epsilon: Decimal  # ε of the whole record, as a decimal: ledgers add decimals, not floats
+    delta: Decimal  # δ of the whole record
+    event: CostEvent  # what happened
 
     def replace_one(self, *, local: bool = False) -> tuple[float, float]:
         """Return :func:`replace_one` of it."""

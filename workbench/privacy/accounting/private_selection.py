@@ -27,19 +27,12 @@ LOGARITHMIC, POISSON = "logarithmic", "Poisson"
 
 @dataclass(frozen=True)
 class Selection:
-    """What publishing the best run costs.
+    """What publishing the best run costs."""
 
-    Attributes:
-        epsilon: an upper bound on ε at ``delta``, zero-out neighbours.
-        delta: δ.
-        tries: the expected number of tries.
-        number: the distribution of the number of tries: :data:`LOGARITHMIC` or :data:`POISSON`.
-    """
-
-    epsilon: float
-    delta: float
-    tries: float
-    number: str
+    epsilon: float  # an upper bound on ε at `delta`, zero-out neighbours
+    delta: float  # δ
+    tries: float  # the expected number of tries
+    number: str  # the distribution of the number of tries: `LOGARITHMIC` or `POISSON`
 
 
 def best_of(runs: Sequence[PoissonGaussian], delta: float, tries: float) -> Selection:

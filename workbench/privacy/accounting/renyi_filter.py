@@ -33,15 +33,10 @@ _UP = 1 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """An order and a δ′, both fixed when the count was chosen.
+    """An order and a δ′, both fixed when the count was chosen."""
 
-    Attributes:
-        order: α, a whole number.
-        slack: δ′ of the conversion, counted as spent.
-    """
-
-    order: int
-    slack: Decimal
+    order: int  # α, a whole number
+    slack: Decimal  # δ′ of the conversion, counted as spent
 
     @classmethod
     def for_cap(cls, epsilon: Decimal, delta: Decimal) -> Filter:

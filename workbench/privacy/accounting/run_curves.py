@@ -65,19 +65,12 @@ class TrainingRun:
 
 @dataclass(frozen=True, slots=True)
 class RunCurve:
-    """ε at several values of one figure, all others as they are.
+    """ε at several values of one figure, all others as they are."""
 
-    Attributes:
-        axis: one of :data:`AXES`.
-        accountant: one of the accountants.
-        x: the values, ascending.
-        epsilons: an upper bound at each.
-    """
-
-    axis: str
-    accountant: str
-    x: tuple[float, ...]
-    epsilons: tuple[float, ...]
+    axis: str  # one of `AXES`
+    accountant: str  # one of the accountants
+    x: tuple[float, ...]  # the values, ascending
+    epsilons: tuple[float, ...]  # an upper bound at each
 
 
 def orders_curve(run: TrainingRun, accountant: str, *, quick: bool = False) -> tuple[RunCurve, float]:

@@ -90,19 +90,12 @@ def _distribution(pure: Mapping[Decimal, int]) -> tuple[NDArray[np.float64], NDA
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What one account says.
+    """What one account says."""
 
-    Attributes:
-        method: the name of one of :data:`MIXED_ACCOUNTANTS`.
-        epsilon: an upper bound on ε; ``None`` where the account does not apply.
-        why_not: why it does not apply; empty where it does.
-        order: the Rényi order that gave the bound, where there is one.
-    """
-
-    method: str
-    epsilon: float | None
-    why_not: str = ""
-    order: float | None = None
+    method: str  # the name of one of `MIXED_ACCOUNTANTS`
+    epsilon: float | None  # an upper bound on ε; `None` where the account does not apply
+    why_not: str = ""  # why it does not apply; empty where it does
+    order: float | None = None  # the Rényi order that gave the bound, where there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,21 +217,13 @@ class Mixture:
 
 @dataclass(frozen=True, kw_only=True)
 class MixedAccountant:
-    """An account of any list of releases.
+    """An account of any list of releases."""
 
-    Attributes:
-        name: the word in results.
-        title: its name in the literature.
-        bound: bounds ε at least one release from above; ``None`` where it does not apply.
-        why_not: why it does not, where it is more than a missing δ.
-        applies: whether it is for such releases at all, whatever the δ.
-    """
-
-    name: str
-    title: str
-    bound: Callable[[Mixture], Bound | None]
-    why_not: str
-    applies: Callable[[Mixture], bool] = lambda mixture: True
+    name: str  # the word in results
+    title: str  # its name in the literature
+    bound: Callable[[Mixture], Bound | None]  # bounds ε at least one release from above; `None` where it does not apply
+    why_not: str  # why it does not, where it is more than a missing δ
+    applies: Callable[[Mixture], bool] = lambda mixture: True  # whether it is for such releases at all, whatever the δ
 
     def total(self, mixture: Mixture) -> Total:
         """Return what it says."""

@@ -69,15 +69,10 @@ def _powers(rate: Decimal, digits: int) -> tuple[tuple[int, ...], ...]:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """The values of some rows, by the cells that hold them.
+    """The values of some rows, by the cells that hold them."""
 
-    Attributes:
-        cells: (s,) sorted and different.
-        upto: (s + 1,) values before each cell, and before the end.
-    """
-
-    cells: Cells
-    upto: Cells
+    cells: Cells  # (s,) sorted and different
+    upto: Cells  # (s + 1,) values before each cell, and before the end
 
     @classmethod
     def of(cls, values: Cells | Held) -> Held:
@@ -108,15 +103,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Weights:
-    """The weight of each loss for one quantile at one ε.
+    """The weight of each loss for one quantile at one ε."""
 
-    Attributes:
-        share: q = a/b.
-        epsilon: ε of one draw.
-    """
-
-    share: Fraction
-    epsilon: float
+    share: Fraction  # q = a/b
+    epsilon: float  # ε of one draw
 
     def __post_init__(self) -> None:
         """Refuse what is no quantile, and an ε that is too small."""
@@ -159,17 +149,11 @@ class Weights:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Neighbouring cells of a lattice with one loss each.
+    """Neighbouring cells of a lattice with one loss each."""
 
-    Attributes:
-        first: (s,) the first cell.
-        width: (s,) how many cells; may be 0.
-        loss: (s,) the loss of each of these cells, not limited.
-    """
-
-    first: Cells
-    width: Cells
-    loss: Cells
+    first: Cells  # (s,) the first cell
+    width: Cells  # (s,) how many cells; may be 0
+    loss: Cells  # (s,) the loss of each of these cells, not limited
 
     @classmethod
     def of(cls, values: Cells | Held, low: int, high: int, share: Fraction, limit: int = _MOST_LOSS) -> Segments:

@@ -28,15 +28,10 @@ _EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
 
 @dataclass(frozen=True)
 class Budget:
-    """What one row's whole record may lose.
+    """What one row's whole record may lose."""
 
-    Attributes:
-        epsilon: ε.
-        delta: δ; 0 for pure differential privacy.
-    """
-
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
+    epsilon: Decimal  # ε
+    delta: Decimal = Decimal(0)  # δ; 0 for pure differential privacy
 
     def __post_init__(self) -> None:
         """Refuse a δ that is none."""

@@ -11,27 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deployment:
-    """A published use of differential privacy.
+    """A published use of differential privacy."""
 
-    Attributes:
-        who: the organisation.
-        what: what it publishes or collects.
-        trust: ``central`` or ``local``.
-        low: the least ε that it states.
-        high: the greatest.
-        delta: δ as it states it; empty where there is none.
-        unit: what the ε is of.
-        source: where that is published.
-    """
-
-    who: str
-    what: str
-    trust: str
-    low: float
-    high: float
-    delta: str
-    unit: str
-    source: str
+    who: str  # the organisation
+    what: str  # what it publishes or collects
+    trust: str  # `central` or `local`
+    low: float  # the least ε that it states
+    high: float  # the greatest
+    delta: str  # δ as it states it; empty where there is none
+    unit: str  # what the ε is of
+    source: str  # where that is published
 
     @property
     def epsilon(self) -> str:

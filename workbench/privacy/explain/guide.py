@@ -17,21 +17,13 @@ SOURCE = "Ponomareva and others, How to DP-fy ML, Journal of Artificial Intellig
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to one of the questions.
+    """An answer to one of the questions."""
 
-    Attributes:
-        name: its word on the command line.
-        title: the answer as a person reads it.
-        reason: why it moves the range.
-        low: lower end, where the question sets the range; else a factor.
-        high: upper end, or a factor.
-    """
-
-    name: str
-    title: str
-    reason: str
-    low: float
-    high: float
+    name: str  # its word on the command line
+    title: str  # the answer as a person reads it
+    reason: str  # why it moves the range
+    low: float  # lower end, where the question sets the range; else a factor
+    high: float  # upper end, or a factor
 
 
 @dataclass(frozen=True)

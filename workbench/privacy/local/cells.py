@@ -19,18 +19,12 @@ _EVEN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The inputs and outputs of a mechanism for one attribute.
+    """The inputs and outputs of a mechanism for one attribute."""
 
-    Attributes:
-        values: float64 (s,), the number that each cell represents, increasing, read-only from here on; ``None`` for
-            names.
-        size: number s of cells that hold a value.
-        missing: whether one more cell, the last, represents a missing value.
-    """
-
-    size: int
+    size: int  # number s of cells that hold a value
+    # Float64 (s,), the number that each cell represents, increasing, read-only from here on; `None` for names.
     values: NDArray[np.float64] | None = None
-    missing: bool = False
+    missing: bool = False  # whether one more cell, the last, represents a missing value
 
     def __post_init__(self) -> None:
         """Check the sizes.

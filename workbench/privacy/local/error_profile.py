@@ -75,32 +75,24 @@ class ErrorProfile:
     range. For names, bias and variance are those of the estimate of each frequency from one record, for each true and
     estimated value (the true one first), and the error is the probability that the value is changed, with all values
     equally likely. The estimate is unbiased if the table allows it, otherwise the nearest one by least squares.
-
-    Attributes:
-        exact_epsilon: ε of the integers sampled.
-        bias: (s,) as above.
-        variance: (s,) as above.
-        expected_absolute_error: mean of E|Y − x|, or the probability of a change.
-        mse_uniform: mean of E(Y − x)², or the probability of a change.
-        statistic_variance: variance of the unbiased estimate of a mean from one record, the geometric mean over some
-            public shapes of the values (:func:`usual_shapes`), so that the least one makes intervals that are the
-            shortest on average (names: of a frequency, with all values equally likely); ``None`` if the table has no
-            unbiased estimator.
-        relations_kept: the part of a correlation with any other column that is left after this one was randomised, if
-            its values are spread evenly over the cells. For numbers the correlation of Y and x, which is exact where
-            the other column depends on x by a straight line; the mechanism's draws are independent of the rest of the
-            row. For names 1 − error/constant error, which of randomised response is p − q.
-        constant_error: the expected error of always answering the middle (or one fixed name): a mechanism that
-            does worse is not worth its budget.
     """
 
-    exact_epsilon: float
-    bias: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    expected_absolute_error: float
-    mse_uniform: float
+    exact_epsilon: float  # ε of the integers sampled
+    bias: NDArray[np.float64]  # (s,) as above
+    variance: NDArray[np.float64]  # (s,) as above
+    expected_absolute_error: float  # mean of E|Y − x|, or the probability of a change
+    mse_uniform: float  # mean of E(Y − x)², or the probability of a change
+    # The expected error of always answering the middle (or one fixed name): a mechanism that does worse is not worth
+    # its budget.
     constant_error: float
+    # Variance of the unbiased estimate of a mean from one record, the geometric mean over some public shapes of the
+    # values (`usual_shapes`), so that the least one makes intervals that are the shortest on average (names: of a
+    # frequency, with all values equally likely); `None` if the table has no unbiased estimator.
     statistic_variance: float | None
+    # The part of a correlation with any other column that is left after this one was randomised, if its values are
+    # spread evenly over the cells. For numbers the correlation of Y and x, which is exact where the other column
+    # depends on x by a straight line; the mechanism's draws are independent of the rest of the row. For names 1 −
+    # error/constant error, which of randomised response is p − q.
     relations_kept: float
 
     @property

@@ -27,17 +27,11 @@ _STILL = 1e-9  # relative size of the gradient at which the search ends
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """An estimator (1/n)·Σ g(answer).
+    """An estimator (1/n)·Σ g(answer)."""
 
-    Attributes:
-        values: (k,) g.
-        expected: (m,) P g.
-        bias: max over the true values of |P g − u|: no frequencies can be estimated with more bias than this.
-    """
-
-    values: Floats
-    expected: Floats
-    bias: float
+    values: Floats  # (k,) g
+    expected: Floats  # (m,) P g
+    bias: float  # max over the true values of |P g − u|: no frequencies can be estimated with more bias than this
 
     def variance(self, channel: Channel) -> Floats:
         """Return the variance of g(answer) for each true value, (m,)."""

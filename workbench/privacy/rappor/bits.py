@@ -144,34 +144,21 @@ _DIGEST = 16
 
 @dataclass(frozen=True)
 class Kept:
-    """One client's answer.
+    """One client's answer."""
 
-    Attributes:
-        value: digest of its value.
-        cohort: its cohort.
-        answer: its packed permanent answer.
-    """
-
-    value: bytes
+    value: bytes  # digest of its value
     cohort: int
-    answer: bytes
+    answer: bytes  # its packed permanent answer
 
 
 @dataclass(eq=False)
 class PermanentAnswers:
-    """What clients have answered so far.
+    """What clients have answered so far."""
 
-    Attributes:
-        parameters: of the collection; with others the answers would be of another question.
-        column: what was asked.
-        key: of the digests.
-        kept: the answers by digest of the client's name.
-    """
-
-    parameters: RapporParameters
-    column: str
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    kept: dict[bytes, Kept] = field(default_factory=dict, repr=False)
+    parameters: RapporParameters  # of the collection; with others the answers would be of another question
+    column: str  # what was asked
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)  # of the digests
+    kept: dict[bytes, Kept] = field(default_factory=dict, repr=False)  # the answers by digest of the client's name
 
     def clients(self, names: Iterable[str]) -> list[bytes]:
         """Return the digests of clients' names."""

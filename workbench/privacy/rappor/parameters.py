@@ -98,21 +98,13 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True)
 class RapporCost:
-    """What a client's reports cost, in replace-one neighbours of its one value.
+    """What a client's reports cost, in replace-one neighbours of its one value."""
 
-    Attributes:
-        one: ε₁ of one report; infinite where a report can prove its bit.
-        permanent: ε∞ of any number of reports; infinite where f = 0.
-        exact: ε of exactly ``reports`` reports.
-        charged: min(ε∞, reports·ε₁): what is charged, never below ``exact``.
-        reports: number of reports.
-    """
-
-    one: float
-    permanent: float
-    exact: float
-    charged: float
-    reports: int
+    one: float  # ε₁ of one report; infinite where a report can prove its bit
+    permanent: float  # ε∞ of any number of reports; infinite where f = 0
+    exact: float  # ε of exactly `reports` reports
+    charged: float  # min(ε∞, reports·ε₁): what is charged, never below `exact`
+    reports: int  # number of reports
 
     def decimal(self) -> Decimal:
         """Return what is charged, rounded up to six decimals.

@@ -52,19 +52,14 @@ RANDOM, AS_READ = "random", "as read"
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """How a generalised table is published.
-
-    Attributes:
-        keep: columns that are published as they are, besides the sensitive ones.
-        account: the public name of the account that the table is said to belong to.
-    """
+    """How a generalised table is published."""
 
     path: Path
     format: str
     replace: bool = False
-    keep: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()  # columns that are published as they are, besides the sensitive ones
     keep_order: bool = False
-    account: str | None = None
+    account: str | None = None  # the public name of the account that the table is said to belong to
 
 
 @dataclass(frozen=True)

@@ -45,17 +45,11 @@ _TIMES = tuple(f"{day}{gap}{time}" for day in _DAYS for gap in (" ", "T") for ti
 
 @dataclass(frozen=True, eq=False)
 class ColumnMark:
-    """The sample of one column.
+    """The sample of one column."""
 
-    Attributes:
-        below: every value with a hash below this is in the sample; 0 where all are.
-        values: their hashes, ascending, shape (k,); none of a listed column.
-        counts: in how many rows each one occurs, shape (k,).
-    """
-
-    below: int
-    values: Words
-    counts: Counts
+    below: int  # every value with a hash below this is in the sample; 0 where all are
+    values: Words  # their hashes, ascending, shape (k,); none of a listed column
+    counts: Counts  # in how many rows each one occurs, shape (k,)
 
 
 LISTED = ColumnMark(0, np.empty(0, np.uint64), np.empty(0, np.int64))
@@ -63,17 +57,13 @@ LISTED = ColumnMark(0, np.empty(0, np.uint64), np.empty(0, np.int64))
 
 @dataclass(frozen=True, eq=False)
 class ColumnMarks:
-    """The marks of a table's columns.
-
-    Attributes:
-        columns: a mark of each column, in the order of the table.
-        whole: of the rows without listed columns, as if they were one column; none where not every cell was hashed.
-        some: the hashes of some rows' cells, shape (m, columns); not stored, empty where the marks were read back.
-    """
+    """The marks of a table's columns."""
 
     rows: int = 0
-    columns: tuple[ColumnMark, ...] = ()
+    columns: tuple[ColumnMark, ...] = ()  # a mark of each column, in the order of the table
+    # Of the rows without listed columns, as if they were one column; none where not every cell was hashed.
     whole: ColumnMark = LISTED
+    # The hashes of some rows' cells, shape (m, columns); not stored, empty where the marks were read back.
     some: Words = field(default_factory=lambda: np.empty((0, 0), np.uint64), repr=False)
 
     @property

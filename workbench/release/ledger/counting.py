@@ -47,13 +47,9 @@ class Counted:
 
 @dataclass(frozen=True)
 class Count:
-    """The releases of an account under the filter that the steward has chosen.
+    """The releases of an account under the filter that the steward has chosen."""
 
-    Attributes:
-        filter: its order and its part of δ.
-    """
-
-    filter: Filter
+    filter: Filter  # its order and its part of δ
     releases: tuple[Counted, ...]
 
     def amount(self, releases: Iterable[Counted] | None = None) -> Amount:

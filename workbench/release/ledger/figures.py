@@ -47,15 +47,10 @@ GENERALISED = "generalised"
 
 @dataclass(frozen=True)
 class ShownFigures:
-    """A note that private figures of a table were shown.
+    """A note that private figures of a table were shown."""
 
-    Attributes:
-        time: when the first ones of their kind were shown, ISO 8601, UTC.
-        dataset: the account that the table belongs to.
-    """
-
-    time: str
-    dataset: str
+    time: str  # when the first ones of their kind were shown, ISO 8601, UTC
+    dataset: str  # the account that the table belongs to
     study: str
 
     @property
@@ -66,16 +61,11 @@ class ShownFigures:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A note that a generalised table was going to be published.
-
-    Attributes:
-        dataset: the account that the original belongs to.
-        certificate: the checksum of its certificate.
-    """
+    """A note that a generalised table was going to be published."""
 
     time: str
-    dataset: str
-    certificate: str
+    dataset: str  # the account that the original belongs to
+    certificate: str  # the checksum of its certificate
     output: str
 
 

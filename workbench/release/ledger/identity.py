@@ -43,27 +43,16 @@ _EVERY_ROW = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """The keyed marks of one table.
+    """The keyed marks of one table."""
 
-    Attributes:
-        content: of its cells, 64 hexadecimal digits.
-        file: of the bytes of its file; empty for a table that was not read from one.
-        sketches: of its rows.
-        columns: of its columns.
-        former: the fingerprint that earlier versions knew it by; empty where the ledger has none of those.
-        others: the same marks under the keys of ledgers that were merged into this one.
-        title: the name of its file, by which a person knows it; no mark.
-        second: the marks of the table that is joined with it.
-    """
-
-    content: str
-    file: str = ""
-    sketches: Sketches = NO_SKETCHES
+    content: str  # of its cells, 64 hexadecimal digits
+    file: str = ""  # of the bytes of its file; empty for a table that was not read from one
+    sketches: Sketches = NO_SKETCHES  # of its rows
     columns: ColumnMarks = NO_COLUMNS
-    former: str = ""
-    others: tuple[Identity, ...] = ()
-    title: str = ""
-    second: Identity | None = None
+    former: str = ""  # the fingerprint that earlier versions knew it by; empty where the ledger has none of those
+    others: tuple[Identity, ...] = ()  # the same marks under the keys of ledgers that were merged into this one
+    title: str = ""  # the name of its file, by which a person knows it; no mark
+    second: Identity | None = None  # the marks of the table that is joined with it
 
     @property
     def exact(self) -> tuple[str, ...]:

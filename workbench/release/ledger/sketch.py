@@ -68,17 +68,12 @@ EachPart = Callable[[Callable[[Table], Any]], Iterable[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """A sample of the unique rows of a table, with all or some of its columns.
+    """A sample of the unique rows of a table, with all or some of its columns."""
 
-    Attributes:
-        rank: rows whose rank begins with so many zero bits,
-        level: and whose hash begins with so many, are here.
-        rows: of each row the zero bits of its rank (8 bits), those of its hash (8 bits) and a keyed hash of that hash
-            (48 bits), sorted, shape (m,).
-    """
-
-    rank: int
-    level: int
+    rank: int  # rows whose rank begins with so many zero bits,
+    level: int  # and whose hash begins with so many, are here
+    # Of each row the zero bits of its rank (8 bits), those of its hash (8 bits) and a keyed hash of that hash (48
+    # bits), sorted, shape (m,).
     rows: Words
 
     def among(self, other: Sketch) -> Words:

@@ -52,19 +52,13 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """The accounts and datasets that match the marks of a table.
+    """The accounts and datasets that match the marks of a table."""
 
-    Attributes:
-        dataset: the dataset with the same bytes or content; empty where there is none.
-        accounts: the accounts that the table belongs to, the one that stays first; several become one when it is used.
-        share: for a version found by its rows, the share of its unique rows that are known; else 0.
-        doubts: other accounts, from whose tables its columns seem to come; a person decides.
-    """
-
-    dataset: str = ""
+    dataset: str = ""  # the dataset with the same bytes or content; empty where there is none
+    # The accounts that the table belongs to, the one that stays first; several become one when it is used.
     accounts: tuple[str, ...] = ()
-    share: float = 0.0
-    doubts: tuple[str, ...] = ()
+    share: float = 0.0  # for a version found by its rows, the share of its unique rows that are known; else 0
+    doubts: tuple[str, ...] = ()  # other accounts, from whose tables its columns seem to come; a person decides
 
     @property
     def account(self) -> str:

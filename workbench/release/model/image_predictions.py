@@ -34,18 +34,13 @@ _KEPT = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class ImagePredictions:
-    """The answers of a network for a set of images; private.
-
-    Attributes:
-        codes: the class that is likeliest, of each image (n,).
-        chances: its probability by the network (n,).
-        truth: the code of each image's own class (n,); ``None`` where the images have none, or other classes.
-    """
+    """The answers of a network for a set of images; private."""
 
     images: ImageSet
     classes: tuple[str, ...]
-    codes: NDArray[np.int32]
-    chances: NDArray[np.float32]
+    codes: NDArray[np.int32]  # the class that is likeliest, of each image (n,)
+    chances: NDArray[np.float32]  # its probability by the network (n,)
+    # The code of each image's own class (n,); `None` where the images have none, or other classes.
     truth: NDArray[np.int32] | None
 
     @property

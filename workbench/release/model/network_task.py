@@ -17,64 +17,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TestSet:
-    """A table on which a trained network is evaluated.
-
-    Attributes:
-        public: whether a person declared it public; only then does the card give the accuracy.
-    """
+    """A table on which a trained network is evaluated."""
 
     __test__ = False  # not a test case, whatever its name says to a test runner
 
     table: Table
-    public: bool = False
+    public: bool = False  # whether a person declared it public; only then does the card give the accuracy
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Where the checkpoint of a run goes.
+    """Where the checkpoint of a run goes."""
 
-    Attributes:
-        folder: a new folder; ``None`` for one among the program's own files.
-        resume: the folder of the checkpoint of a run that goes on.
-    """
-
-    folder: Path | None = None
-    resume: Path | None = None
+    folder: Path | None = None  # a new folder; `None` for one among the program's own files
+    resume: Path | None = None  # the folder of the checkpoint of a run that goes on
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkTask:
-    """The training and release of a network.
-
-    Attributes:
-        features: the public map from rows to inputs.
-        folder: a new folder; it appears whole or not at all.
-        outside: sentences on what ε does not cover.
-        replace_invalid: whether the plan that declares the columns replaces invalid values.
-        unit: the column that identifies a person, where the plan names one.
-        reading: how the plan says that its file is read.
-        account: the public name of the account that pays, as the plan states it.
-        quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
-            test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
-        test: rows to measure the network on.
-        checkpoints: where its checkpoint goes, and the run that goes on; ``None`` for a run without.
-        replace: whether the folder of a released model may be replaced.
-    """
+    """The training and release of a network."""
 
     plan: DpSgdPlan
-    features: Features
+    features: Features  # the public map from rows to inputs
     table: Table
-    folder: Path
+    folder: Path  # a new folder; it appears whole or not at all
     rows_per_person: int = 1
-    outside: tuple[str, ...] = ()
-    replace_invalid: bool = False
-    account: str | None = None
+    outside: tuple[str, ...] = ()  # sentences on what ε does not cover
+    replace_invalid: bool = False  # whether the plan that declares the columns replaces invalid values
+    account: str | None = None  # the public name of the account that pays, as the plan states it
+    # Whether no private figure is computed or shown, so that stopping it is no choice by one. With a public test set
+    # its accuracy is shown on the way, and stopping it after the first time costs the whole run.
     quiet: bool = False
-    test: TestSet | None = None
+    test: TestSet | None = None  # rows to measure the network on
+    # Where its checkpoint goes, and the run that goes on; `None` for a run without.
     checkpoints: Checkpoints | None = None
-    replace: bool = False
-    unit: str | None = None
-    reading: Reading | None = None
+    replace: bool = False  # whether the folder of a released model may be replaced
+    unit: str | None = None  # the column that identifies a person, where the plan names one
+    reading: Reading | None = None  # how the plan says that its file is read
 
     def rows(self) -> Table:
         """Return the rows as the plan reads them."""

@@ -48,17 +48,12 @@ _ROOM = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class ModelOnRelease:
-    """A model that was trained on a release, in memory.
-
-    Attributes:
-        chosen: the learner.
-        files: its files by name, the card among them.
-    """
+    """A model that was trained on a release, in memory."""
 
     chosen: Learner
     model: CorrectedModel
     card: dict[str, Any]
-    files: dict[str, bytes]
+    files: dict[str, bytes]  # its files by name, the card among them
 
     @property
     def release_id(self) -> str:
@@ -87,15 +82,11 @@ class ModelOnRelease:
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """A public table that reports when it is first looked at, and cancels where that was asked for.
-
-    Attributes:
-        seen: the columns that were looked at, of all tables together.
-    """
+    """A public table that reports when it is first looked at, and cancels where that was asked for."""
 
     chances: TableOnDemand
     name: str
-    seen: set[str]
+    seen: set[str]  # the columns that were looked at, of all tables together
     total: int
     emit: Emit
     cancel: CancelToken

@@ -72,22 +72,14 @@ class AnswersSomeRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OpenModel:
-    """A released model that is ready to predict.
+    """A released model that is ready to predict."""
 
-    Attributes:
-        folder: where it is; ``None`` of a model that is only in memory.
-        title: its name for a person.
-        task: what it makes: the name of a :class:`workbench.learners.tasks.Task`.
-        attributes: the public facts about the columns that it reads.
-        target: the same of the column that it predicts, or that was left out where it makes columns.
-    """
-
-    folder: Path | None
+    folder: Path | None  # where it is; `None` of a model that is only in memory
     card: dict[str, Any]
-    title: str
-    task: str
-    attributes: tuple[Attribute, ...]
-    target: Attribute
+    title: str  # its name for a person
+    task: str  # what it makes: the name of a `workbench.learners.tasks.Task`
+    attributes: tuple[Attribute, ...]  # the public facts about the columns that it reads
+    target: Attribute  # the same of the column that it predicts, or that was left out where it makes columns
     model: Predictor
 
     @property

@@ -42,29 +42,20 @@ class PausedTraining(PausedRun):
     """A run of DP-SGD that can go on; everything that :func:`release_training` asks for is known.
 
     Where a figure of it may have been shown, it costs as much to give it up as to go on.
-
-    Attributes:
-        features: the public map from rows to inputs.
-        replace_invalid: whether the plan that declares the columns replaces invalid values.
-        unit: the column that identifies a person, where the plan names one.
-        outside: sentences on what ε does not cover.
-        tested: whether it is measured on public test rows, which it needs again.
-        spent: ε of the steps taken, by what the ledger says of them.
-        cost: (ε, δ) that giving it up costs where that is less than what is reserved.
     """
 
     plan: DpSgdPlan
-    features: Features
+    features: Features  # the public map from rows to inputs
     output: Path
     rows_per_person: int
-    replace_invalid: bool
-    unit: str | None
-    outside: tuple[str, ...]
+    replace_invalid: bool  # whether the plan that declares the columns replaces invalid values
+    unit: str | None  # the column that identifies a person, where the plan names one
+    outside: tuple[str, ...]  # sentences on what ε does not cover
     account: str | None
     quiet: bool
-    tested: bool
-    spent: Decimal
-    cost: tuple[Decimal, Decimal] | None
+    tested: bool  # whether it is measured on public test rows, which it needs again
+    spent: Decimal  # ε of the steps taken, by what the ledger says of them
+    cost: tuple[Decimal, Decimal] | None  # (ε, δ) that giving it up costs where that is less than what is reserved
 
     @property
     def epsilon(self) -> Decimal:
@@ -165,25 +156,17 @@ def _text(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class StoppedCharge:
-    """What remains charged for a training that was cancelled or failed.
+    """What remains charged for a training that was cancelled or failed."""
 
-    Attributes:
-        why: ``nothing`` is charged; it is ``paused`` and can go on; the reservation stays; it stays because private
-            figures were ``watched``, for the ``steps`` taken, or because a model was being ``written``; ``unknown``
-            where the ledger cannot be read.
-        epsilon: what stays charged or reserved.
-        delta: the same.
-        problem: why the ledger cannot be read.
-        taken: of a paused one, the steps that count as taken.
-        checkpoint: of a paused one, the folder that it goes on from.
-    """
-
+    # `nothing` is charged; it is `paused` and can go on; the reservation stays; it stays because private figures were
+    # `watched`, for the `steps` taken, or because a model was being `written`; `unknown` where the ledger cannot be
+    # read.
     why: str
-    epsilon: Decimal = Decimal(0)
-    delta: Decimal = Decimal(0)
-    problem: WorkbenchError | None = None
-    taken: int = 0
-    checkpoint: Path | None = None
+    epsilon: Decimal = Decimal(0)  # what stays charged or reserved
+    delta: Decimal = Decimal(0)  # the same
+    problem: WorkbenchError | None = None  # why the ledger cannot be read
+    taken: int = 0  # of a paused one, the steps that count as taken
+    checkpoint: Path | None = None  # of a paused one, the folder that it goes on from
 
 
 Words = Callable[[StoppedCharge], str]

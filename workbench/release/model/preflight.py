@@ -20,37 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preflight:
-    """What is known of a training before a row is read; all of it is public.
+    """What is known of a training before a row is read; all of it is public."""
 
-    Attributes:
-        epsilon: what a person with all her rows is charged.
-        warnings: sentences on what is odd about it, or not covered by ε.
-        sigma: noise multiplier; ``None`` of a model that is no network.
-        sample_rate: expected share of the rows in a batch.
-        steps: steps that will be run.
-        steps_asked: steps of all epochs; more than ``steps`` where the cap ends the run.
-        memory: predicted peak in bytes of the run itself.
-        libraries: bytes on top of the process that trains, before it begins: of Python and of PyTorch.
-        free: bytes that the system can still give.
-        predictions: how many predictions are paid for, where ε is of each; else ``None``.
-        epsilon_each: ε of each of them, for one row.
-        weights: SHA-256 of the public weights of a frozen part; empty where there are none.
-    """
-
-    epsilon: Decimal
+    epsilon: Decimal  # what a person with all her rows is charged
     delta: Decimal
-    warnings: tuple[str, ...]
-    sigma: float | None = None
-    sample_rate: float | None = None
-    steps: int | None = None
-    steps_asked: int | None = None
-    memory: int | None = None
-    libraries: int = 0
-    free: int | None = None
-    predictions: int | None = None
-    epsilon_each: Decimal = Decimal(0)
+    warnings: tuple[str, ...]  # sentences on what is odd about it, or not covered by ε
+    sigma: float | None = None  # noise multiplier; `None` of a model that is no network
+    sample_rate: float | None = None  # expected share of the rows in a batch
+    steps: int | None = None  # steps that will be run
+    steps_asked: int | None = None  # steps of all epochs; more than `steps` where the cap ends the run
+    memory: int | None = None  # predicted peak in bytes of the run itself
+    libraries: int = 0  # bytes on top of the process that trains, before it begins: of Python and of PyTorch
+    free: int | None = None  # bytes that the system can still give
+    predictions: int | None = None  # how many predictions are paid for, where ε is of each; else `None`
+    epsilon_each: Decimal = Decimal(0)  # ε of each of them, for one row
     rows_per_person: int = 1
-    weights: str = ""
+    weights: str = ""  # SHA-256 of the public weights of a frozen part; empty where there are none
 
     @property
     def made_of(self) -> str:

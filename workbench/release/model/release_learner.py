@@ -48,28 +48,18 @@ _NUMBER = 32
 
 @dataclass(frozen=True, eq=False)
 class FitTask:
-    """The fit and release of a learner.
-
-    Attributes:
-        parameters: its declared parameters, ε among them.
-        plan: declares bounds and domains of the columns.
-        target: the column to predict, or to leave out; ``None``: a model that predicts nothing learns from all.
-        output: a new folder; it appears whole or not at all.
-        agreed: ε that was shown; where the release would cost anything else, it is refused.
-        replace: whether the folder of a released model may be replaced.
-        workers: of a cluster, who add up parts of the rows; noise is drawn here.
-        cancel: looked at between parts of a table that is larger than memory.
-    """
+    """The fit and release of a learner."""
 
     learner: Learner
-    parameters: Parameters
-    plan: Plan
-    target: str | None
+    parameters: Parameters  # its declared parameters, ε among them
+    plan: Plan  # declares bounds and domains of the columns
+    target: str | None  # the column to predict, or to leave out; `None`: a model that predicts nothing learns from all
     table: Table
-    output: Path
-    agreed: Decimal | None = None
-    replace: bool = False
-    workers: Workers | None = None
+    output: Path  # a new folder; it appears whole or not at all
+    agreed: Decimal | None = None  # ε that was shown; where the release would cost anything else, it is refused
+    replace: bool = False  # whether the folder of a released model may be replaced
+    workers: Workers | None = None  # of a cluster, who add up parts of the rows; noise is drawn here
+    # Looked at between parts of a table that is larger than memory.
     cancel: CancelToken = field(default_factory=CancelToken)
 
 

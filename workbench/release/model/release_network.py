@@ -49,20 +49,14 @@ CLOCK_SENTENCE = (
 
 @dataclass(frozen=True)
 class NetworkRelease:
-    """The result of a training run.
+    """The result of a training run."""
 
-    Attributes:
-        model: what was released.
-        training: the run; ``None`` if an earlier run did it and only its publication was missing.
-        accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` if all were
-            empty). Private unless the test set is public.
-        accuracy_public: whether it is.
-    """
-
-    model: Released
-    training: Training | None
+    model: Released  # what was released
+    training: Training | None  # the run; `None` if an earlier run did it and only its publication was missing
+    # On the test set; without one the mean over the batches of the last epoch (`None` if all were empty). Private
+    # unless the test set is public.
     accuracy: float | None
-    accuracy_public: bool
+    accuracy_public: bool  # whether it is
 
 
 def release_training(
@@ -165,35 +159,22 @@ def _note(ledger: Ledger, shown: tuple[tuple[Table, str], ...]) -> None:
 
 @dataclass(eq=False)
 class _Run:
-    """One training run of a release, and its result.
-
-    Attributes:
-        rows: the rows as its plan reads them.
-        test: the rows to measure it on, read alike.
-        note: called once the run is charged, before a private figure is computed.
-        kept: its checkpoint, if it has one.
-        resumed: whether it goes on with an interrupted one.
-        seen: whether a figure that depends on the weights was shown to somebody.
-        accuracy: on the test set, if there is one.
-        whole: ε of the whole run, once it is reserved.
-        taken: ε of the steps taken.
-        lost: ε that a stop would lose, as it was last reported.
-    """
+    """One training run of a release, and its result."""
 
     task: NetworkTask
-    rows: Table
-    test: TestSet | None
+    rows: Table  # the rows as its plan reads them
+    test: TestSet | None  # the rows to measure it on, read alike
     emit: Emit
     cancel: CancelToken
-    note: Callable[[], None]
-    kept: KeptRun | None = None
-    resumed: bool = False
-    seen: bool = False
+    note: Callable[[], None]  # called once the run is charged, before a private figure is computed
+    kept: KeptRun | None = None  # its checkpoint, if it has one
+    resumed: bool = False  # whether it goes on with an interrupted one
+    seen: bool = False  # whether a figure that depends on the weights was shown to somebody
     training: Training | None = None
-    accuracy: float | None = None
-    whole: Decimal = Decimal(0)
-    taken: Decimal = Decimal(0)
-    lost: Decimal = Decimal(0)
+    accuracy: float | None = None  # on the test set, if there is one
+    whole: Decimal = Decimal(0)  # ε of the whole run, once it is reserved
+    taken: Decimal = Decimal(0)  # ε of the steps taken
+    lost: Decimal = Decimal(0)  # ε that a stop would lose, as it was last reported
 
     def train(self, reservation: Reservation) -> Made:
         from workbench.deep.trainer import RunOptions, train  # torch takes a second to import: only a run pays for it

@@ -20,30 +20,21 @@ NETWORK, FIT = "dpsgd", "fit "
 
 @dataclass(frozen=True)
 class ReleasedModel:
-    """A model that was released, or is being trained.
+    """A model that was released, or is being trained."""
 
-    Attributes:
-        release_id: the ledger's name of it.
-        name: the model's name in the program; of a network whose card cannot be read, empty.
-        account: the ledger's mark of the table.
-        called: the public name of its account, if it has one.
-        epsilon: what was charged.
-        target: the column that it predicts; empty where its card could not be read or it predicts none.
-        accuracy: on a test table that was declared public, with its number of rows; ``None`` where there is none.
-    """
-
-    release_id: str
-    name: str
-    account: str
-    called: str
-    epsilon: Decimal
+    release_id: str  # the ledger's name of it
+    name: str  # the model's name in the program; of a network whose card cannot be read, empty
+    account: str  # the ledger's mark of the table
+    called: str  # the public name of its account, if it has one
+    epsilon: Decimal  # what was charged
     delta: Decimal
     time: str
     status: str
     output: str
     released: bool
     card: bool = False
-    target: str = ""
+    target: str = ""  # the column that it predicts; empty where its card could not be read or it predicts none
+    # On a test table that was declared public, with its number of rows; `None` where there is none.
     accuracy: tuple[float, int] | None = None
 
 

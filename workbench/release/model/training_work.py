@@ -17,15 +17,10 @@ from workbench.sanitize.plan import Plan
 
 @dataclass(frozen=True)
 class TrainingWork:
-    """What is to be trained on.
+    """What is to be trained on."""
 
-    Attributes:
-        task: its training, which has no folder yet.
-        found: what the training will cost.
-    """
-
-    task: NetworkTask
-    found: Preflight
+    task: NetworkTask  # its training, which has no folder yet
+    found: Preflight  # what the training will cost
 
     def into(self, output: Path, checkpoints: Checkpoints, *, quiet: bool, replace: bool) -> NetworkTask:
         """Return its training and release into the folder ``output``."""

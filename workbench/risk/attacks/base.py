@@ -34,15 +34,10 @@ CHANCE = RealField(
 
 @dataclass(frozen=True)
 class Given:
-    """One thing that an attack reads: the release, a model, or a table of people.
+    """One thing that an attack reads: the release, a model, or a table of people."""
 
-    Attributes:
-        name: ``release`` (the command's argument), ``model`` (``--model DIR``), else a table (``--NAME DATA``).
-        help: one line, without a final full stop.
-    """
-
-    name: str
-    help: str
+    name: str  # `release` (the command's argument), `model` (`--model DIR`), else a table (`--NAME DATA`)
+    help: str  # one line, without a final full stop
     title: str
     required: bool = True
 
@@ -73,16 +68,12 @@ class OpenedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What is attacked and what it is judged by; whoever calls has read it and noted in the ledger that it is shown.
-
-    Attributes:
-        tables: the tables of people, by the names of their :class:`Given`.
-    """
+    """What is attacked and what it is judged by; the caller has read it and noted in the ledger that it is shown."""
 
     guarantee: Guarantee = NOTHING
     release: Table | None = None
     model: OpenedModel | None = None
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)  # the tables of people, by the names of their `Given`
 
     def attacked(self, people: str = "original") -> tuple[Table, ...]:
         """Return the released table, that of the people, and the control set where there is one."""
@@ -98,18 +89,14 @@ Run = Callable[[Subject, Any, Emit, CancelToken], Outcome]
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack.
-
-    Attributes:
-        help: what it tries, one line without a final full stop.
-        module: where ``run`` is, and the :class:`Parameters` that a person may choose, a class of the attack's name;
-            by default the file of the attack's name here.
-    """
+    """One attack."""
 
     name: str
     title: str
-    help: str
+    help: str  # what it tries, one line without a final full stop
     given: tuple[Given, ...] = ()
+    # Where `run` is, and the `Parameters` that a person may choose, a class of the attack's name; by default the file
+    # of the attack's name here.
     module: str = ""
 
     @property

@@ -36,19 +36,12 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a release promises about one person.
+    """What a release promises about one person."""
 
-    Attributes:
-        epsilon: ε of all her rows under zero-out; ``None`` where nothing is promised.
-        delta: δ beside it.
-        replaced: (ε, δ) under replace-one.
-        why_not: why it promises nothing about the attacked rows, as a sentence; empty where it does.
-    """
-
-    epsilon: float | None = None
-    delta: float = 0.0
-    replaced: tuple[float, float] = (math.inf, 1.0)
-    why_not: str = ""
+    epsilon: float | None = None  # ε of all her rows under zero-out; `None` where nothing is promised
+    delta: float = 0.0  # δ beside it
+    replaced: tuple[float, float] = (math.inf, 1.0)  # (ε, δ) under replace-one
+    why_not: str = ""  # why it promises nothing about the attacked rows, as a sentence; empty where it does
 
     @property
     def holds(self) -> bool:

@@ -29,18 +29,13 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CommonColumns:
-    """Some columns of some tables.
-
-    Attributes:
-        numeric: whether each holds numbers; the others hold codes of words, which only equality compares.
-        tables: the values of each table, shape (rows, columns); NaN where a value is missing.
-        words: of a column of words, the word of each code; empty of numbers.
-    """
+    """Some columns of some tables."""
 
     names: tuple[str, ...]
+    # Whether each holds numbers; the others hold codes of words, which only equality compares.
     numeric: NDArray[np.bool_]
-    tables: tuple[Matrix, ...]
-    words: tuple[tuple[str, ...], ...]
+    tables: tuple[Matrix, ...]  # the values of each table, shape (rows, columns); NaN where a value is missing
+    words: tuple[tuple[str, ...], ...]  # of a column of words, the word of each code; empty of numbers
 
     def place(self, name: str) -> int:
         """Return where a column is."""

@@ -26,21 +26,13 @@ NOT_COVERED = "An attack that fails proves nothing: another one may succeed. ε 
 
 @dataclass(frozen=True)
 class Rate:
-    """A share with its confidence interval, all in [0, 1].
+    """A share with its confidence interval, all in [0, 1]."""
 
-    Attributes:
-        value: the share that was counted, or that is known.
-        low: the lower end; ``value`` where the share is known.
-        high: the upper end.
-        count: how often it was counted; ``None`` where the share is known without counting.
-        of: out of how many.
-    """
-
-    value: float
-    low: float
-    high: float
-    count: float | None = None
-    of: int | None = None
+    value: float  # the share that was counted, or that is known
+    low: float  # the lower end; `value` where the share is known
+    high: float  # the upper end
+    count: float | None = None  # how often it was counted; `None` where the share is known without counting
+    of: int | None = None  # out of how many
 
     @classmethod
     def counted(cls, count: float, of: int, level: float = LEVEL) -> Rate:
@@ -101,31 +93,23 @@ def bounded(guarantee: Guarantee, control: Rate | None, chance: Rate | None = No
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result of an attack; private where it was computed from rows that were not released.
-
-    Attributes:
-        main: how often it was right about people who were released.
-        naive: how often somebody is right who guesses without the release.
-        guarantee: what the release promises.
-        allowed: the most that ``main`` can be on average under that promise; ``None`` where no bound follows.
-        unbounded: why none follows, where it is neither for want of a promise nor of a control set.
-        figures: what this attack has beside that, by the keys of ``--json``.
-        notes: sentences a reader needs beside the figures: what was not corrected, what is not covered.
-        main_sentence: what it found, where that is not how often it is right.
-        base: what the risk is counted beyond: that of ``control``, or another known share; ``None`` for ``main`` as is.
-    """
+    """The result of an attack; private where it was computed from rows that were not released."""
 
     attack: str
-    main: Rate
-    naive: Rate
-    guarantee: Guarantee
+    main: Rate  # how often it was right about people who were released
+    naive: Rate  # how often somebody is right who guesses without the release
+    guarantee: Guarantee  # what the release promises
     control: Rate | None = None
+    # The most that `main` can be on average under that promise; `None` where no bound follows.
     allowed: float | None = None
-    unbounded: str = ""
+    unbounded: str = ""  # why none follows, where it is neither for want of a promise nor of a control set
+    # What this attack has beside that, by the keys of `--json`.
     figures: Mapping[str, Any] = field(default_factory=dict)
+    # Sentences a reader needs beside the figures: what was not corrected, what is not covered.
     notes: tuple[str, ...] = ()
-    main_sentence: str = ""
+    main_sentence: str = ""  # what it found, where that is not how often it is right
     private: bool = True
+    # What the risk is counted beyond: that of `control`, or another known share; `None` for `main` as is.
     base: Rate | None = None
 
     @property

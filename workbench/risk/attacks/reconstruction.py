@@ -82,17 +82,11 @@ class Reconstruction(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Counts of people who meet a condition and have the bit.
+    """Counts of people who meet a condition and have the bit."""
 
-    Attributes:
-        people: which people meet each condition, shape (counts, people).
-        counts: the released counts, (counts,).
-        strangers: which people of the control set meet each condition; shape (counts, strangers).
-    """
-
-    people: Bits
-    counts: Matrix
-    strangers: Bits
+    people: Bits  # which people meet each condition, shape (counts, people)
+    counts: Matrix  # the released counts, (counts,)
+    strangers: Bits  # which people of the control set meet each condition; shape (counts, strangers)
 
 
 def solved(people: Bits, counts: Matrix) -> Matrix:

@@ -36,33 +36,23 @@ _CELLS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Failure:
-    """How one failure turns out.
-
-    Attributes:
-        rows: how many people's value is certain.
-        example: of one of them, the published labels, by quasi-identifier; of composition those of both tables.
-        value: the value of this person.
-        prior: the share of that value among all rows that do not have the value ``ruled_out``: what one believes
-            without any table.
-        allowed: what noisy rows with ε let one believe at the most.
-        epsilon: that ε; for composition the sum of both.
-        believed: what randomised response with ε lets one believe in that value where it is true, on average.
-        values: the number of values that are its answers.
-        ruled_out: the value that somebody has to rule out; empty where there is none.
-    """
+    """How one failure turns out."""
 
     name: str
     sensitive: str
-    rows: int
+    rows: int  # how many people's value is certain
     published: int
+    # Of one of them, the published labels, by quasi-identifier; of composition those of both tables.
     example: tuple[str, ...]
-    value: str
+    value: str  # the value of this person
+    # The share of that value among all rows that do not have the value `ruled_out`: what one believes without any
+    # table.
     prior: float
-    allowed: float
-    epsilon: float
-    believed: float = 0.0
-    values: int = 0
-    ruled_out: str = ""
+    allowed: float  # what noisy rows with ε let one believe at the most
+    epsilon: float  # that ε; for composition the sum of both
+    believed: float = 0.0  # what randomised response with ε lets one believe in that value where it is true, on average
+    values: int = 0  # the number of values that are its answers
+    ruled_out: str = ""  # the value that somebody has to rule out; empty where there is none
 
     @property
     def share(self) -> float:

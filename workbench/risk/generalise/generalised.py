@@ -178,19 +178,14 @@ class Method(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Generalised:
-    """The result.
-
-    Attributes:
-        outcome: the classes and levels.
-        tried: the nodes that the search looked at; empty of a method that has none.
-    """
+    """The result."""
 
     table: Table
     asked: Asked
     models: tuple[PrivacyModel, ...]
     method: Method
-    outcome: Outcome
-    tried: tuple[Tried, ...]
+    outcome: Outcome  # the classes and levels
+    tried: tuple[Tried, ...]  # the nodes that the search looked at; empty of a method that has none
 
     @property
     def problem(self) -> Problem:

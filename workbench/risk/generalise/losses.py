@@ -25,17 +25,12 @@ Lattice = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A generalised table.
-
-    Attributes:
-        kept: which classes are published; the rows of the others are suppressed.
-        levels: how far the entries are generalised.
-    """
+    """A generalised table."""
 
     problem: Problem
     groups: Groups
-    kept: Truths
-    levels: Levels
+    kept: Truths  # which classes are published; the rows of the others are suppressed
+    levels: Levels  # how far the entries are generalised
 
     @property
     def sizes(self) -> Whole:
@@ -56,22 +51,15 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """An entry of the list of losses; less is better.
-
-    Attributes:
-        of: the loss of an outcome.
-        least: of the classes of a node what it and every node above it lose at least.
-        floor: the same of every node of the lattice, without looking at classes.
-        needs: ``target`` where it needs classes that are to be predicted.
-    """
+    """An entry of the list of losses; less is better."""
 
     name: str
     title: str
     help: str
-    of: Callable[[Outcome], float]
-    least: Callable[[Problem, Groups], float]
-    floor: Callable[[Problem], Lattice]
-    needs: str = ""
+    of: Callable[[Outcome], float]  # the loss of an outcome
+    least: Callable[[Problem, Groups], float]  # of the classes of a node what it and every node above it lose at least
+    floor: Callable[[Problem], Lattice]  # the same of every node of the lattice, without looking at classes
+    needs: str = ""  # `target` where it needs classes that are to be predicted
 
 
 Cells = Callable[[Problem], Sequence[Sequence[Reals]]]

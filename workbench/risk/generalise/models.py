@@ -27,23 +27,17 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacyModel(Parameters):
-    """A privacy model; it is asked for where its first parameter is given.
+    """A privacy model; it is asked for where its first parameter is given."""
 
-    Attributes:
-        name: its name in results and certificates.
-        survives: whether a class that is allowed stays so whatever is joined to it. Then coarser nodes never suppress
-            more rows.
-        monotone: whether classes that are allowed are so when they are joined. Then, without suppression, a node above
-            an allowed node is allowed.
-        needs: ``sensitive`` or ``population`` where it cannot be judged without; empty for rows alone.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # its name in results and certificates
     title: ClassVar[str]
     help: ClassVar[str]
+    # Whether a class that is allowed stays so whatever is joined to it. Then coarser nodes never suppress more rows.
     survives: ClassVar[bool] = False
+    # Whether classes that are allowed are so when they are joined. Then, without suppression, a node above an allowed
+    # node is allowed.
     monotone: ClassVar[bool] = True
-    needs: ClassVar[str] = ""
+    needs: ClassVar[str] = ""  # `sensitive` or `population` where it cannot be judged without; empty for rows alone
 
     @property
     def asked(self) -> bool:

@@ -35,41 +35,25 @@ _SNAPSHOTS = 64
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
-    """A sensitive attribute.
-
-    Attributes:
-        share: the share of each value among all rows; shape (values,). The values are in order: numbers by size.
-        hierarchy: of its values, in the same order; ``None`` where none was given.
-        distance: the ground distance that fits its values.
-        entry: of each pair of an entry and a value that occurs, the entry.
-        value: the value of each pair.
-        count: the rows of each pair.
-    """
+    """A sensitive attribute."""
 
     name: str
-    share: Reals
-    hierarchy: Hierarchy | None
-    distance: str
-    entry: Whole
-    value: Whole
-    count: Whole
+    share: Reals  # the share of each value among all rows; shape (values,). The values are in order: numbers by size.
+    hierarchy: Hierarchy | None  # of its values, in the same order; `None` where none was given
+    distance: str  # the ground distance that fits its values
+    entry: Whole  # of each pair of an entry and a value that occurs, the entry
+    value: Whole  # the value of each pair
+    count: Whole  # the rows of each pair
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The classes of a node.
+    """The classes of a node."""
 
-    Attributes:
-        of: the class of each entry; shape (entries,).
-        first: an entry of each class; shape (classes,).
-        sizes: the rows of each class.
-        population: the people of a population in each class; all 0 where there is none.
-    """
-
-    of: Whole
-    first: Whole
-    sizes: Whole
-    population: Whole
+    of: Whole  # the class of each entry; shape (entries,)
+    first: Whole  # an entry of each class; shape (classes,)
+    sizes: Whole  # the rows of each class
+    population: Whole  # the people of a population in each class; all 0 where there is none
 
     @property
     def occupied(self) -> Truths:
@@ -79,32 +63,21 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, hierarchies and sensitive attributes.
+    """Rows, hierarchies and sensitive attributes."""
 
-    Attributes:
-        names: the quasi-identifiers.
-        hierarchies: of each the hierarchy of the values that occur, in the order of their codes.
-        columns: the code of each entry, by quasi-identifier.
-        count: the rows of each entry; shape (entries,).
-        population: the people of the population of each entry; all 0 where there is none.
-        entry_of: the entry of each row; shape (rows,).
-        sensitive: the sensitive attributes.
-        target: the classes that a classifier is to predict, as a sensitive attribute; ``None`` where there are none.
-        spread: the share of all other values of its hierarchy, also of those that do not occur, that the label of a
-            value may be as well; by quasi-identifier, by level, each of shape (values,).
-        memo: what is computed once for all nodes.
-    """
-
-    names: tuple[str, ...]
-    hierarchies: tuple[Hierarchy, ...]
-    columns: tuple[Whole, ...]
-    count: Whole
-    population: Whole
-    entry_of: Whole
-    sensitive: tuple[Sensitive, ...] = ()
+    names: tuple[str, ...]  # the quasi-identifiers
+    hierarchies: tuple[Hierarchy, ...]  # of each the hierarchy of the values that occur, in the order of their codes
+    columns: tuple[Whole, ...]  # the code of each entry, by quasi-identifier
+    count: Whole  # the rows of each entry; shape (entries,)
+    population: Whole  # the people of the population of each entry; all 0 where there is none
+    entry_of: Whole  # the entry of each row; shape (rows,)
+    sensitive: tuple[Sensitive, ...] = ()  # the sensitive attributes
+    # The classes that a classifier is to predict, as a sensitive attribute; `None` where there are none.
     target: Sensitive | None = None
+    # The share of all other values of its hierarchy, also of those that do not occur, that the label of a value may be
+    # as well; by quasi-identifier, by level, each of shape (values,).
     spread: tuple[tuple[Reals, ...], ...] = ()
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)  # what is computed once for all nodes
     _kept: list[tuple[Node, Groups]] = field(default_factory=list, repr=False)
 
     @property

@@ -47,35 +47,24 @@ class Goal:
 
 @dataclass(frozen=True)
 class Tried:
-    """A node that was grouped.
-
-    Attributes:
-        loss: what it loses; ``None`` where it is not allowed.
-        suppressed: how many rows it suppresses; ``None`` where the table as a whole cannot be allowed.
-        least: what it and every node above it lose at least, as far as its classes show.
-    """
+    """A node that was grouped."""
 
     node: Node
-    loss: float | None
-    suppressed: int | None
-    least: float = 0.0
+    loss: float | None  # what it loses; `None` where it is not allowed
+    suppressed: int | None  # how many rows it suppresses; `None` where the table as a whole cannot be allowed
+    least: float = 0.0  # what it and every node above it lose at least, as far as its classes show
 
 
 @dataclass(eq=False)
 class Search:
-    """A search that is going on.
-
-    Attributes:
-        tried: every node that was grouped.
-        best: the best outcome, with its loss.
-    """
+    """A search that is going on."""
 
     problem: Problem
     goal: Goal
     emit: Emit = ignore
     cancel: CancelToken = field(default_factory=CancelToken)
-    tried: dict[Node, Tried] = field(default_factory=dict)
-    best: tuple[float, Outcome] | None = None
+    tried: dict[Node, Tried] = field(default_factory=dict)  # every node that was grouped
+    best: tuple[float, Outcome] | None = None  # the best outcome, with its loss
 
     @property
     def monotone(self) -> bool:

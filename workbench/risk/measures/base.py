@@ -63,17 +63,12 @@ class RiskOptions(Parameters):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A table with what is asked of it; what several measures need is computed once.
-
-    Attributes:
-        population: the rows of the whole population, ``None`` where nobody has them.
-        hierarchies: of the sensitive columns that have one.
-    """
+    """A table with what is asked of it; what several measures need is computed once."""
 
     table: Table
     options: RiskOptions
-    population: Table | None = None
-    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    population: Table | None = None  # the rows of the whole population, `None` where nobody has them
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # of the sensitive columns that have one
     cancel: CancelToken = field(default_factory=CancelToken)
     emit: Emit = ignore
 
@@ -169,37 +164,26 @@ class Subject:
 
 @dataclass(frozen=True)
 class Line:
-    """One figure in words.
-
-    Attributes:
-        detail: whether it is one of a list, which a window shows as a table of its own.
-    """
+    """One figure in words."""
 
     title: str
     value: str
     help: str = ""
-    detail: bool = False
+    detail: bool = False  # whether it is one of a list, which a window shows as a table of its own
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure of what an outsider could learn.
-
-    Attributes:
-        shows: the key of its figures that says they are there.
-        of: the figures of a table, ready for JSON; no two measures share a key.
-        lines: the same figures in words.
-        slow: whether it may take seconds, so that a window shows the others first.
-    """
+    """One measure of what an outsider could learn."""
 
     name: str
     title: str
-    shows: str
-    of: Callable[[Subject], dict[str, Any]]
-    lines: Callable[[Mapping[str, Any]], list[Line]]
+    shows: str  # the key of its figures that says they are there
+    of: Callable[[Subject], dict[str, Any]]  # the figures of a table, ready for JSON; no two measures share a key
+    lines: Callable[[Mapping[str, Any]], list[Line]]  # the same figures in words
     anonymity: bool = False
     sensitive: bool = False
-    slow: bool = False
+    slow: bool = False  # whether it may take seconds, so that a window shows the others first
 
 
 def percent(share: float) -> str:

@@ -14,17 +14,11 @@ from workbench.risk.measures.base import Line, Measure, Subject, percent
 
 @dataclass(frozen=True)
 class Sample:
-    """The classes of a sample.
+    """The classes of a sample."""
 
-    Attributes:
-        sizes: the sizes that occur, ascending.
-        counts: how many classes have each.
-        fraction: the share π of the population that was sampled, below 1.
-    """
-
-    sizes: np.ndarray
-    counts: np.ndarray
-    fraction: float
+    sizes: np.ndarray  # the sizes that occur, ascending
+    counts: np.ndarray  # how many classes have each
+    fraction: float  # the share π of the population that was sampled, below 1
 
     @property
     def rows(self) -> int:

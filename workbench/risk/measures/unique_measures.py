@@ -19,20 +19,14 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Scores:
-    """How special each row is.
+    """How special each row is."""
 
-    Attributes:
-        rows: the score of each row: the sum over its minimal unique sets of ∏ᵢ₌ₖᴹ (A − i), for k attributes of a set,
-            A in all, and M the largest size that was searched, at most A − 1.
-        attributes: the sum of the scores of the sets that contain each attribute.
-        by_size: how many minimal unique sets have each size, from 1.
-        sets: how many minimal unique sets each row has.
-    """
-
+    # The score of each row: the sum over its minimal unique sets of ∏ᵢ₌ₖᴹ (A − i), for k attributes of a set, A in all,
+    # and M the largest size that was searched, at most A − 1.
     rows: np.ndarray
-    attributes: np.ndarray
-    by_size: tuple[int, ...]
-    sets: np.ndarray
+    attributes: np.ndarray  # the sum of the scores of the sets that contain each attribute
+    by_size: tuple[int, ...]  # how many minimal unique sets have each size, from 1
+    sets: np.ndarray  # how many minimal unique sets each row has
 
 
 def scores(subject: Subject) -> Scores:

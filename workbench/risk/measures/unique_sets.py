@@ -24,21 +24,13 @@ MOST_SETS = 20_000
 
 @dataclass(frozen=True)
 class AttributeSet:
-    """Which rows a set of attributes separates.
+    """Which rows a set of attributes separates."""
 
-    Attributes:
-        members: their places in the list of attributes, ascending.
-        classes: the number of classes over them.
-        alike: the number of pairs of rows that they do not separate.
-        unique: the number of rows that are unique on them.
-        minimal: the rows for which the set is a minimal one, ascending.
-    """
-
-    members: tuple[int, ...]
-    classes: int
-    alike: int
-    unique: int
-    minimal: np.ndarray
+    members: tuple[int, ...]  # their places in the list of attributes, ascending
+    classes: int  # the number of classes over them
+    alike: int  # the number of pairs of rows that they do not separate
+    unique: int  # the number of rows that are unique on them
+    minimal: np.ndarray  # the rows for which the set is a minimal one, ascending
 
 
 @dataclass(frozen=True)

@@ -103,25 +103,16 @@ UNBIASED, RATIO, LIKELIHOOD = "unbiased", "ratio of unbiased estimates", "maximu
 
 @dataclass(frozen=True)
 class ColumnEstimate:
-    """The estimates for one column.
-
-    Attributes:
-        biased: whether the point estimates are not unbiased: maximum likelihood, or a ratio (bias of order 1/n).
-        frequencies: share of the rows by value, for names.
-        mean: mean of the rows with a value, for numbers; in the attribute's unit (days for dates).
-        missing: share of the rows without a value, if that is a cell of its own.
-        bias_bound: allowance for bias in the mean's interval, which never gets shorter than twice this.
-        gap: no frequencies have a log-likelihood (in nats) more than this above that of the consistent ones.
-    """
+    """The estimates for one column."""
 
     name: str
-    biased: bool
+    biased: bool  # whether the point estimates are not unbiased: maximum likelihood, or a ratio (bias of order 1/n)
     method: str
-    frequencies: dict[str, Interval] | None = None
-    mean: Interval | None = None
-    missing: Interval | None = None
-    bias_bound: float = 0.0
-    gap: float = 0.0
+    frequencies: dict[str, Interval] | None = None  # share of the rows by value, for names
+    mean: Interval | None = None  # mean of the rows with a value, for numbers; in the attribute's unit (days for dates)
+    missing: Interval | None = None  # share of the rows without a value, if that is a cell of its own
+    bias_bound: float = 0.0  # allowance for bias in the mean's interval, which never gets shorter than twice this
+    gap: float = 0.0  # no frequencies have a log-likelihood (in nats) more than this above that of the consistent ones
 
     def to_plain(self) -> dict[str, Any]:
         """Return the estimate as JSON holds it."""

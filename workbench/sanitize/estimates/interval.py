@@ -38,19 +38,12 @@ _NO_NOISE = 1e-20
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its confidence interval.
+    """An estimate with the ends of its confidence interval."""
 
-    Attributes:
-        estimate: the point estimate; unbiased if possible, so it may lie outside the possible range.
-        low: lower end; never below the least possible figure.
-        high: upper end; never above the largest possible one.
-        consistent: the value at the frequencies of greatest likelihood, which are always possible.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    consistent: float
+    estimate: float  # the point estimate; unbiased if possible, so it may lie outside the possible range
+    low: float  # lower end; never below the least possible figure
+    high: float  # upper end; never above the largest possible one
+    consistent: float  # the value at the frequencies of greatest likelihood, which are always possible
 
     def to_plain(self) -> dict[str, float]:
         """Return the figures as JSON holds them."""
@@ -59,20 +52,13 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The released cells of a column.
-
-    Attributes:
-        counts: (k,) counts of the released cells.
-        alpha: the risk of an interval.
-        fitted: (m,) frequencies of greatest likelihood.
-        gap: no frequencies have a log-likelihood more than this above theirs.
-    """
+    """The released cells of a column."""
 
     channel: Channel
-    counts: NDArray[np.int64]
-    alpha: float
-    fitted: Floats
-    gap: float = 0.0
+    counts: NDArray[np.int64]  # (k,) counts of the released cells
+    alpha: float  # the risk of an interval
+    fitted: Floats  # (m,) frequencies of greatest likelihood
+    gap: float = 0.0  # no frequencies have a log-likelihood more than this above theirs
 
     @property
     def rows(self) -> int:

@@ -48,15 +48,10 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """Frequencies on the simplex.
+    """Frequencies on the simplex."""
 
-    Attributes:
-        frequencies: (m,) non-negative, with sum 1.
-        gap: no frequencies have a log-likelihood more than this above theirs.
-    """
-
-    frequencies: Floats
-    gap: float
+    frequencies: Floats  # (m,) non-negative, with sum 1
+    gap: float  # no frequencies have a log-likelihood more than this above theirs
 
     @property
     def converged(self) -> bool:
@@ -285,17 +280,11 @@ MOST_GROUPS = 16
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """Shares of the rows with a value.
+    """Shares of the rows with a value."""
 
-    Attributes:
-        edges: (g+1,) the first cell of each group, and the number of cells.
-        likely: (g,) the likely share of each group; the sum is 1.
-        released: (g,) its share in the released cells, ``None`` where answers are not cells.
-    """
-
-    edges: NDArray[np.int64]
-    likely: NDArray[np.float64]
-    released: NDArray[np.float64] | None
+    edges: NDArray[np.int64]  # (g+1,) the first cell of each group, and the number of cells
+    likely: NDArray[np.float64]  # (g,) the likely share of each group; the sum is 1
+    released: NDArray[np.float64] | None  # (g,) its share in the released cells, `None` where answers are not cells
 
 
 def likely_shape(cells: Cells, randomiser: Randomiser, counts: NDArray[np.int64]) -> Shape:

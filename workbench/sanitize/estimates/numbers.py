@@ -23,17 +23,11 @@ _PLENTY = 10  # steps after the best before it does
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The estimator of one functional of the frequencies.
+    """The estimator of one functional of the frequencies."""
 
-    Attributes:
-        wanted: (m,) u.
-        linear: the estimator.
-        exact: whether it is unbiased.
-    """
-
-    wanted: Floats
-    linear: Linear
-    exact: bool
+    wanted: Floats  # (m,) u
+    linear: Linear  # the estimator
+    exact: bool  # whether it is unbiased
 
 
 class Functionals:
@@ -118,21 +112,14 @@ class _Fieller:
 
     For the true ratio r the functional Σ f·(top − r·below) is 0: the interval holds each r for which 0 is within the
     interval of that.
-
-    Attributes:
-        observed: the release.
-        top: the estimator of the numerator.
-        below: of the denominator.
-        up: what the numerator is estimated at.
-        down: what the denominator is.
-        noises: estimators of the variance of the one, of their covariance and of the variance of the other.
     """
 
-    observed: Observed
-    top: Chosen
-    below: Chosen
-    up: float
-    down: float
+    observed: Observed  # the release
+    top: Chosen  # the estimator of the numerator
+    below: Chosen  # of the denominator
+    up: float  # what the numerator is estimated at
+    down: float  # what the denominator is
+    # Estimators of the variance of the one, of their covariance and of the variance of the other.
     noises: tuple[Linear, Linear, Linear]
 
     def admits(self, ratio: float) -> bool:

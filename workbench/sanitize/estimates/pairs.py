@@ -66,20 +66,13 @@ _BLOCK = 256
 
 @dataclass(frozen=True, eq=False)
 class NoisyColumn:
-    """One of the two columns.
-
-    Attributes:
-        cells: its grid; of two names, these count as 0 and 1.
-        randomiser: the mechanism that ran.
-        answers: (n,) released cells.
-        labels: the values of names, without the missing cell.
-    """
+    """One of the two columns."""
 
     name: str
-    cells: Cells
-    randomiser: Randomiser
-    answers: NDArray[np.int64]
-    labels: tuple[str, ...] = ()
+    cells: Cells  # its grid; of two names, these count as 0 and 1
+    randomiser: Randomiser  # the mechanism that ran
+    answers: NDArray[np.int64]  # (n,) released cells
+    labels: tuple[str, ...] = ()  # the values of names, without the missing cell
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -89,24 +82,16 @@ class NoisyColumn:
 
 @dataclass(frozen=True)
 class Correlation:
-    """The correlation of two columns over the rows that have both values.
-
-    Attributes:
-        estimate: the estimated covariance over the likeliest standard deviations, within −1 to 1.
-        biased: always true: a ratio has no unbiased estimator.
-        bias_bound: what the interval allows for beyond that, where a table has no unbiased estimator of a moment.
-        hidden: whether the interval is most of what is possible: the noise hides the correlation.
-        method: of which estimates it is a ratio.
-    """
+    """The correlation of two columns over the rows that have both values."""
 
     columns: tuple[str, str]
-    estimate: float
+    estimate: float  # the estimated covariance over the likeliest standard deviations, within −1 to 1
     low: float
     high: float
-    biased: bool
-    bias_bound: float
-    hidden: bool
-    method: str
+    biased: bool  # always true: a ratio has no unbiased estimator
+    bias_bound: float  # what the interval allows for beyond that, where a table has no unbiased estimator of a moment
+    hidden: bool  # whether the interval is most of what is possible: the noise hides the correlation
+    method: str  # of which estimates it is a ratio
 
     def to_plain(self) -> dict[str, Any]:
         """Return the figures as JSON holds them."""
@@ -143,27 +128,17 @@ def estimate_correlation(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """What one column's table offers.
+    """What one column's table offers."""
 
-    Attributes:
-        likely: (m,) the likeliest shares of the cells.
-        values: how many of these have a value.
-        products: (3, 3, m) expected products of two of the estimators, for each cell.
-        per_answer: (3, k) estimators of having a value, of x and of x², x in half-ranges from a centre near the mean.
-        expected: (3, m) their expectations.
-        wanted: (3, m) what they should be.
-        exact: whether all three are unbiased.
-        spread: likely variance of x.
-    """
-
-    likely: Floats
-    values: int
-    products: Floats
+    likely: Floats  # (m,) the likeliest shares of the cells
+    values: int  # how many of these have a value
+    products: Floats  # (3, 3, m) expected products of two of the estimators, for each cell
+    # (3, k) estimators of having a value, of x and of x², x in half-ranges from a centre near the mean.
     per_answer: Floats
-    expected: Floats
-    wanted: Floats
-    exact: bool
-    spread: float
+    expected: Floats  # (3, m) their expectations
+    wanted: Floats  # (3, m) what they should be
+    exact: bool  # whether all three are unbiased
+    spread: float  # likely variance of x
 
     @classmethod
     def of(cls, column: NoisyColumn, confidence: float, cancel: CancelToken) -> _Side:
@@ -421,20 +396,13 @@ class PairChannel:
 
 @dataclass(frozen=True)
 class TwoWay:
-    """Shares of the rows by the values of two columns.
-
-    Attributes:
-        rows: the values of the first.
-        across: the values of the second.
-        shares: by (value of the first, value of the second).
-        biased: whether the point estimates are those of the greatest likelihood.
-    """
+    """Shares of the rows by the values of two columns."""
 
     columns: tuple[str, str]
-    rows: tuple[str, ...]
-    across: tuple[str, ...]
-    shares: dict[tuple[str, str], Interval]
-    biased: bool
+    rows: tuple[str, ...]  # the values of the first
+    across: tuple[str, ...]  # the values of the second
+    shares: dict[tuple[str, str], Interval]  # by (value of the first, value of the second)
+    biased: bool  # whether the point estimates are those of the greatest likelihood
 
     def to_plain(self) -> dict[str, Any]:
         """Return the figures as JSON holds them."""
@@ -480,16 +448,12 @@ def estimate_two_way(first: NoisyColumn, second: NoisyColumn, confidence: float,
 
 @dataclass(frozen=True)
 class PairEstimate:
-    """The estimates for two columns.
-
-    Attributes:
-        correlation: of numbers and of columns with two values (the first as 0, the second as 1).
-        two_way: shares by the values of both, for names.
-    """
+    """The estimates for two columns."""
 
     columns: tuple[str, str]
+    # Of numbers and of columns with two values (the first as 0, the second as 1).
     correlation: Correlation | None = None
-    two_way: TwoWay | None = None
+    two_way: TwoWay | None = None  # shares by the values of both, for names
 
     def to_plain(self) -> dict[str, Any]:
         """Return the estimates as JSON holds them."""

@@ -65,19 +65,13 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True)
 class Quantile:
-    """One quantile with its interval.
+    """One quantile with its interval."""
 
-    Attributes:
-        share: q.
-        estimate: the quantile of the frequencies of greatest likelihood.
-        hidden: whether the interval spans most of the public range: the noise hides the quantile.
-    """
-
-    share: float
-    estimate: float
+    share: float  # q
+    estimate: float  # the quantile of the frequencies of greatest likelihood
     low: float
     high: float
-    hidden: bool
+    hidden: bool  # whether the interval spans most of the public range: the noise hides the quantile
 
     def to_plain(self) -> dict[str, Any]:
         """Return the figures as JSON holds them."""

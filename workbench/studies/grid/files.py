@@ -56,17 +56,11 @@ class GridFile(Parameters):
 
 @dataclass(frozen=True)
 class GridSpec:
-    """A sweep.
+    """A sweep."""
 
-    Attributes:
-        file: the keys beside the settings.
-        settings: every combination, in the order of the file: the last list changes fastest.
-        varied: the names of the settings that were given as lists of two values or more.
-    """
-
-    file: GridFile
-    settings: tuple[DpSgdPlan, ...]
-    varied: tuple[str, ...]
+    file: GridFile  # the keys beside the settings
+    settings: tuple[DpSgdPlan, ...]  # every combination, in the order of the file: the last list changes fastest
+    varied: tuple[str, ...]  # the names of the settings that were given as lists of two values or more
 
     def label(self, setting: DpSgdPlan, *, without: tuple[str, ...] = ()) -> str:
         """Return what distinguishes ``setting`` from the others, such as ``lr=0.3, batch=64``."""
@@ -156,19 +150,12 @@ def run_name(study: str, setting: DpSgdPlan, repeat: int) -> str:
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """One row.
+    """One row."""
 
-    Attributes:
-        name: as :func:`run_name` makes it.
-        setting: every setting, as TOML holds it; those that are not given are left out.
-        repeat: number of the split, from 0.
-        figures: the values of :data:`FIGURES`.
-    """
-
-    name: str
-    setting: Mapping[str, Any]
-    repeat: int
-    figures: Mapping[str, float]
+    name: str  # as `run_name` makes it
+    setting: Mapping[str, Any]  # every setting, as TOML holds it; those that are not given are left out
+    repeat: int  # number of the split, from 0
+    figures: Mapping[str, float]  # the values of `FIGURES`
 
 
 def row_of(name: str, setting: DpSgdPlan, repeat: int, figures: Mapping[str, float]) -> str:

@@ -26,12 +26,9 @@ class SweepPoint(Point):
     """The repeats of one setting: accuracy on held-out rows.
 
     Its ε is the one that was asked for, which no run exceeded, or where none was asked for the most that one cost.
-
-    Attributes:
-        runs: each of them.
     """
 
-    runs: tuple[FinishedRun, ...]
+    runs: tuple[FinishedRun, ...]  # each of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +36,13 @@ class SweepLine:
     """A combination of settings at every ε that was tried.
 
     It has the attributes of :class:`workbench.studies.comparison.StudyLine`.
-
-    Attributes:
-        result: what distinguishes one sweep from another: its runs.
-        setting: what distinguishes the line from the others, such as ``batch=256, lr=0.5``.
-        tried: its points, by ascending ε.
-        majority: mean accuracy of always saying the largest class.
-        name: the network's name in the program.
     """
 
-    result: tuple[FinishedRun, ...]
-    setting: str
-    tried: tuple[SweepPoint, ...]
-    majority: float
-    name: str
+    result: tuple[FinishedRun, ...]  # what distinguishes one sweep from another: its runs
+    setting: str  # what distinguishes the line from the others, such as `batch=256, lr=0.5`
+    tried: tuple[SweepPoint, ...]  # its points, by ascending ε
+    majority: float  # mean accuracy of always saying the largest class
+    name: str  # the network's name in the program
 
     without_privacy = False
     each_prediction = False

@@ -36,19 +36,12 @@ from workbench.work.noise import Study
 
 @dataclass(frozen=True, eq=False)
 class LoadedRows:
-    """Rows as a network takes them.
+    """Rows as a network takes them."""
 
-    Attributes:
-        features: the public map that made them.
-        inputs: (n, width).
-        targets: class codes (n,), −1 of an empty row.
-        rows_per_person: maximum rows per person.
-    """
-
-    features: Features
-    inputs: NDArray[np.float32]
-    targets: NDArray[np.int64]
-    rows_per_person: int = 1
+    features: Features  # the public map that made them
+    inputs: NDArray[np.float32]  # (n, width)
+    targets: NDArray[np.int64]  # class codes (n,), −1 of an empty row
+    rows_per_person: int = 1  # maximum rows per person
 
     @classmethod
     def of(cls, data: TrainingData, rows_per_person: int = 1) -> LoadedRows:
@@ -241,23 +234,16 @@ CAVEAT = (
 
 @dataclass(frozen=True)
 class Publishing:
-    """ε of publishing the best of k settings, each run once on as many rows as in the sweep; zero-out neighbours.
+    """ε of publishing the best of k settings, each run once on as many rows as in the sweep; zero-out neighbours."""
 
-    Attributes:
-        settings: k.
-        delta: δ of the figures: the largest of any setting.
-        largest: ε of the dearest run alone, for a person with all her rows.
-        plain_sum: the sum of all runs' ε, for a person with all her rows; its δ is the sum of theirs.
-        composed: all runs at ``delta`` by Rényi divergence, every run may then be shown; ``None`` where a person may
-            have several rows, of which no divergence is known.
-        selected: a random number of tries, k expected, of which the best alone is shown; ``None`` there as well.
-    """
-
-    settings: int
-    delta: float
-    largest: float
-    plain_sum: float
+    settings: int  # k
+    delta: float  # δ of the figures: the largest of any setting
+    largest: float  # ε of the dearest run alone, for a person with all her rows
+    plain_sum: float  # the sum of all runs' ε, for a person with all her rows; its δ is the sum of theirs
+    # All runs at `delta` by Rényi divergence, every run may then be shown; `None` where a person may have several rows,
+    # of which no divergence is known.
     composed: float | None
+    # A random number of tries, k expected, of which the best alone is shown; `None` there as well.
     selected: Selection | None
 
 

@@ -41,17 +41,11 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well rows were distinguished.
+    """How well rows were distinguished."""
 
-    Attributes:
-        pmse: the mean square of p̂ − c.
-        expected: its expected value for rows drawn from the right model.
-        most: its value where every row is recognised for sure.
-    """
-
-    pmse: float
-    expected: float
-    most: float
+    pmse: float  # the mean square of p̂ − c
+    expected: float  # its expected value for rows drawn from the right model
+    most: float  # its value where every row is recognised for sure
     parameters: int
     products: bool
 

@@ -12,40 +12,25 @@ from workbench.studies.quality.tables import Compared
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The score of one column, pair or table.
-
-    Attributes:
-        score: 1 at best; NaN where there is none.
-        counts: whether it is part of the mean.
-    """
+    """The score of one column, pair or table."""
 
     columns: tuple[str, ...]
     metric: str
-    score: float
-    counts: bool = True
+    score: float  # 1 at best; NaN where there is none
+    counts: bool = True  # whether it is part of the mean
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found of a release. Private.
+    """What was found of a release. Private."""
 
-    Attributes:
-        value: the score of the release; NaN where it has none.
-        like: the score of as many of its rows as there are held-out real rows.
-        reached: the score of the held-out real rows.
-        level: the score of rows that show nothing.
-        details: of what it is the mean.
-        facts: other figures, by name.
-        words: what it is about, where the title does not say.
-    """
-
-    value: float
-    like: float
-    reached: float
-    level: float = 0.0
-    details: tuple[Detail, ...] = ()
-    facts: Mapping[str, float] = field(default_factory=dict)
-    words: str = ""
+    value: float  # the score of the release; NaN where it has none
+    like: float  # the score of as many of its rows as there are held-out real rows
+    reached: float  # the score of the held-out real rows
+    level: float = 0.0  # the score of rows that show nothing
+    details: tuple[Detail, ...] = ()  # of what it is the mean
+    facts: Mapping[str, float] = field(default_factory=dict)  # other figures, by name
+    words: str = ""  # what it is about, where the title does not say
 
     @property
     def share(self) -> float:
@@ -56,16 +41,12 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One way to score released rows.
-
-    Attributes:
-        found: computes it; ``None`` where it does not apply.
-    """
+    """One way to score released rows."""
 
     name: str
     title: str
     help: str
-    found: Callable[[Compared, CancelToken], Found | None]
+    found: Callable[[Compared, CancelToken], Found | None]  # computes it; `None` where it does not apply
 
 
 def mean_of(scores: Sequence[float]) -> float:

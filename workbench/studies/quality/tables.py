@@ -33,13 +33,9 @@ _LOOKS = {
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """One table.
+    """One table."""
 
-    Attributes:
-        columns: its columns; codes of names mean the same in every table that was read with it.
-    """
-
-    columns: tuple[Variable, ...]
+    columns: tuple[Variable, ...]  # its columns; codes of names mean the same in every table that was read with it
     count: int
 
     def only(self, rows: NDArray[Any]) -> Rows:
@@ -50,26 +46,17 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What is compared: ``like`` and ``real`` have as many rows, so that both miss ``seen`` by chance alike.
-
-    Attributes:
-        seen: original rows that held-out ones are compared with.
-        real: held-out real rows: of a table that was never released, or a half of the original.
-        like: as many rows of the release.
-        held_out: whether ``real`` is a table of its own.
-        labels: the name of each code, by column; empty of numbers.
-        left_out: why a column is not compared, by its name.
-    """
+    """What is compared: ``like`` and ``real`` have as many rows, so that both miss ``seen`` by chance alike."""
 
     original: Rows
     released: Rows
-    seen: Rows
-    real: Rows
-    like: Rows
-    held_out: bool
-    labels: tuple[tuple[str, ...], ...]
+    seen: Rows  # original rows that held-out ones are compared with
+    real: Rows  # held-out real rows: of a table that was never released, or a half of the original
+    like: Rows  # as many rows of the release
+    held_out: bool  # whether `real` is a table of its own
+    labels: tuple[tuple[str, ...], ...]  # the name of each code, by column; empty of numbers
     target: str | None
-    left_out: dict[str, str]
+    left_out: dict[str, str]  # why a column is not compared, by its name
 
     def is_release(self, one: Rows, other: Rows) -> bool:
         """Return whether these are the original and the release, whole; with a control set others begin alike."""

@@ -24,34 +24,22 @@ _TARGET_PARTS = 8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Training(Rows):
-    """The rows that a private model is trained with.
+    """The rows that a private model is trained with."""
 
-    Attributes:
-        epsilon: ε of the model.
-        columns: which columns of the table those of X are, so that held-out rows are cut alike.
-    """
-
-    epsilon: float
-    columns: tuple[int, ...]
+    epsilon: float  # ε of the model
+    columns: tuple[int, ...]  # which columns of the table those of X are, so that held-out rows are cut alike
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that a person could change.
+    """One thing that a person could change."""
 
-    Attributes:
-        name: one word, for files.
-        title: what is changed, as the beginning of a sentence.
-        how: what is done in the study to find out, in a sentence.
-        make: returns the changed training, or ``None`` where there is nothing to change.
-        absent: why there is nothing to change, in a sentence.
-    """
-
-    name: str
-    title: str
-    how: str
+    name: str  # one word, for files
+    title: str  # what is changed, as the beginning of a sentence
+    how: str  # what is done in the study to find out, in a sentence
+    # Returns the changed training, or `None` where there is nothing to change.
     make: Callable[[Training], Training | None]
-    absent: str = ""
+    absent: str = ""  # why there is nothing to change, in a sentence
 
 
 def training_of(rows: Rows, chosen: NDArray[np.int64], epsilon: float) -> Training:

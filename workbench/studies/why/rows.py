@@ -32,21 +32,13 @@ _NOISE_OF_TARGET = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as learners take them.
+    """Rows as learners take them."""
 
-    Attributes:
-        attributes: the public facts about the columns of X.
-        target: the same of y.
-        X: (n, d) numbers, and codes of categories; NaN or one code beyond the domain where a value is missing.
-        y: (n,) what is to be predicted.
-        generated: whether they contain no real data.
-    """
-
-    attributes: tuple[Attribute, ...]
-    target: Attribute
-    X: Doubles
-    y: NDArray[Any]
-    generated: bool = False
+    attributes: tuple[Attribute, ...]  # the public facts about the columns of X
+    target: Attribute  # the same of y
+    X: Doubles  # (n, d) numbers, and codes of categories; NaN or one code beyond the domain where a value is missing
+    y: NDArray[Any]  # (n,) what is to be predicted
+    generated: bool = False  # whether they contain no real data
 
     @classmethod
     def of(cls, data: StudyData) -> Self:

@@ -79,23 +79,14 @@ class WhyPlan(Parameters):
 
 @dataclass(frozen=True)
 class WhyResult:
-    """A finished study.
+    """A finished study."""
 
-    Attributes:
-        plan: what was explained.
-        rows: number of rows of the table.
-        generated: whether they were generated, so that nothing here is private.
-        steps: the figure of each way of training that there is, by its name, in the order of :data:`STEPS`.
-        changed: the figure after each change, by its name.
-        gains: how much better the figure is after each change, paired by split; above 0 is better.
-    """
-
-    plan: WhyPlan
-    rows: int
-    generated: bool
-    steps: Mapping[str, Point]
-    changed: Mapping[str, Point]
-    gains: Mapping[str, Point]
+    plan: WhyPlan  # what was explained
+    rows: int  # number of rows of the table
+    generated: bool  # whether they were generated, so that nothing here is private
+    steps: Mapping[str, Point]  # the figure of each way of training that there is, by its name, in the order of `STEPS`
+    changed: Mapping[str, Point]  # the figure after each change, by its name
+    gains: Mapping[str, Point]  # how much better the figure is after each change, paired by split; above 0 is better
 
     @property
     def absent(self) -> dict[str, str]:
@@ -273,21 +264,13 @@ BOUNDS_HINT = (
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the study.
+    """One line of the study."""
 
-    Attributes:
-        name: the step or change.
-        title: the same for a person.
-        point: its figure.
-        change: the difference to the step before, or the gain of a change; ``None`` of the first.
-        cause: what that difference is due to.
-    """
-
-    name: str
-    title: str
-    point: Point
-    change: float | None
-    cause: str = ""
+    name: str  # the step or change
+    title: str  # the same for a person
+    point: Point  # its figure
+    change: float | None  # the difference to the step before, or the gain of a change; `None` of the first
+    cause: str = ""  # what that difference is due to
 
 
 def step_lines(result: WhyResult) -> tuple[Line, ...]:

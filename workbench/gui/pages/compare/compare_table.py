@@ -43,25 +43,17 @@ _LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepLine]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One line of the table; either ``study`` or ``release`` is given.
+    """One line of the table; either ``study`` or ``release`` is given."""
 
-    Attributes:
-        key: distinguishes it from all others of the session.
-        name: the model's name in the program; empty where this version does not know it.
-        dataset: what a person calls the table.
-        time: when it ended or was charged (UTC).
-        made_up: whether it is a study of made-up rows, which shows nothing private.
-    """
-
-    key: str
+    key: str  # distinguishes it from all others of the session
     model: str
-    name: str
+    name: str  # the model's name in the program; empty where this version does not know it
     way: str
-    dataset: str
-    time: str
+    dataset: str  # what a person calls the table
+    time: str  # when it ended or was charged (UTC)
     study: StudyLine | SweepLine | None = None
     release: ReleasedModel | None = None
-    made_up: bool = False
+    made_up: bool = False  # whether it is a study of made-up rows, which shows nothing private
 
     @property
     def kind(self) -> str:

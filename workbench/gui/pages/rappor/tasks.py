@@ -43,26 +43,19 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What the pictures are made of; of a release nothing is known to be missed, false or absent.
-
-    Attributes:
-        bars: the candidates, most frequent first or in their own order.
-        more: candidates that are not among the bars.
-        heat: (cohorts, bits) share of a cohort's reports with each bit.
-        roc: (reports, false alarms, hits) of each number of reports.
-        unexplained: ends of the 95 % interval of the share that no candidate explains.
-    """
+    """What the pictures are made of; of a release nothing is known to be missed, false or absent."""
 
     title: str
     private: bool
-    bars: tuple[Bar, ...]
-    more: int
-    heat: NDArray[np.float64]
+    bars: tuple[Bar, ...]  # the candidates, most frequent first or in their own order
+    more: int  # candidates that are not among the bars
+    heat: NDArray[np.float64]  # (cohorts, bits) share of a cohort's reports with each bit
+    # (reports, false alarms, hits) of each number of reports.
     roc: tuple[tuple[int, NDArray[np.float64], NDArray[np.float64]], ...]
     detected: int
     missed: int | None
     false: int | None
-    unexplained: tuple[float, float]
+    unexplained: tuple[float, float]  # ends of the 95 % interval of the share that no candidate explains
     reports: int
 
 

@@ -41,19 +41,12 @@ FEW = 40
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A study as far as it has come.
+    """A study as far as it has come."""
 
-    Attributes:
-        result: the figures so far; its plan names only the regimes that have any.
-        figures: the picture of each metric, the task's main one first.
-        done: number of models trained.
-        total: number of models asked for.
-    """
-
-    result: CurveResult
-    figures: dict[str, CurveFigure]
-    done: int
-    total: int
+    result: CurveResult  # the figures so far; its plan names only the regimes that have any
+    figures: dict[str, CurveFigure]  # the picture of each metric, the task's main one first
+    done: int  # number of models trained
+    total: int  # number of models asked for
 
 
 Live = deque[Snapshot]

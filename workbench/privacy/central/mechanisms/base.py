@@ -11,19 +11,12 @@ from workbench.params import ParameterError
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a card is asked for.
+    """What a card is asked for."""
 
-    Attributes:
-        epsilon: ε of one draw.
-        delta: δ, for the Gaussian ones; 0 for the others.
-        sensitivity: the most by which one emptied row moves the number, the vector (L1 or L2) or a score.
-        scores: the scores of a choice; empty for noise.
-    """
-
-    epsilon: float
-    delta: float = 0.0
-    sensitivity: float = 1.0
-    scores: tuple[float, ...] = ()
+    epsilon: float  # ε of one draw
+    delta: float = 0.0  # δ, for the Gaussian ones; 0 for the others
+    sensitivity: float = 1.0  # the most by which one emptied row moves the number, the vector (L1 or L2) or a score
+    scores: tuple[float, ...] = ()  # the scores of a choice; empty for noise
 
     def checked(self, *, delta: bool = False, whole: bool = False, scores: bool = False) -> Asked:
         """Return this, after a check of what the mechanism needs.
@@ -50,35 +43,21 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is exact about one draw.
+    """What is exact about one draw."""
 
-    Attributes:
-        mechanism: its name.
-        epsilon: ε asked for.
-        delta: the exact δ at that ε; 0 for a pure mechanism.
-        loss: the largest privacy loss |ln(p/q)| between the two densities; ∞ for Gaussian noise.
-        scale: scale of the noise (b or σ); ``None`` for a choice.
-        absolute: expected absolute error; of a choice, by how much the chosen score is below the best one.
-        variance: variance of the noise; ``None`` for a choice.
-        tails: (t, chance that the error is above t); of a choice upper bounds.
-        outputs: the outputs of the two densities.
-        densities: density of each output for a table whose answer is 0 (of a choice: with the scores given).
-        neighbours: density of each output for a neighbour.
-        drawn_by: which code draws it, exactly on a grid; empty where nothing here does.
-    """
-
-    mechanism: str
-    epsilon: float
-    delta: float
-    loss: float
-    scale: float | None
-    absolute: float
-    variance: float | None
-    tails: tuple[tuple[float, float], ...]
-    outputs: tuple[float, ...]
+    mechanism: str  # its name
+    epsilon: float  # ε asked for
+    delta: float  # the exact δ at that ε; 0 for a pure mechanism
+    loss: float  # the largest privacy loss |ln(p/q)| between the two densities; ∞ for Gaussian noise
+    scale: float | None  # scale of the noise (b or σ); `None` for a choice
+    absolute: float  # expected absolute error; of a choice, by how much the chosen score is below the best one
+    variance: float | None  # variance of the noise; `None` for a choice
+    tails: tuple[tuple[float, float], ...]  # (t, chance that the error is above t); of a choice upper bounds
+    outputs: tuple[float, ...]  # the outputs of the two densities
+    # Density of each output for a table whose answer is 0 (of a choice: with the scores given).
     densities: tuple[float, ...]
-    neighbours: tuple[float, ...]
-    drawn_by: str = ""
+    neighbours: tuple[float, ...]  # density of each output for a neighbour
+    drawn_by: str = ""  # which code draws it, exactly on a grid; empty where nothing here does
 
 
 @dataclass(frozen=True, kw_only=True)

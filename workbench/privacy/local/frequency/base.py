@@ -21,35 +21,21 @@ from workbench.privacy.entropy import Entropy
 
 @dataclass(frozen=True)
 class Frequency:
-    """The estimated frequency of one value among the rows, as a part of 1.
+    """The estimated frequency of one value among the rows, as a part of 1."""
 
-    Attributes:
-        estimate: unbiased; it may be negative or above 1.
-        low: lower end of the interval, within [0, 1].
-        high: upper end.
-    """
-
-    estimate: float
-    low: float
-    high: float
+    estimate: float  # unbiased; it may be negative or above 1
+    low: float  # lower end of the interval, within [0, 1]
+    high: float  # upper end
 
 
 class FrequencyOracle(Protocol):
-    """An encoder of rows and the decoder of their reports, calibrated for k values.
+    """An encoder of rows and the decoder of their reports, calibrated for k values."""
 
-    Attributes:
-        size: k.
-        exact_ratio: the largest ratio of the chances of one report under two values, e^ε exactly.
-        exact_epsilon: ln of it, rounded up to a double.
-        own: p, the probability that a report supports the value of its row.
-        other: q, the probability that it supports any one other value.
-    """
-
-    size: int
-    exact_ratio: Fraction
-    exact_epsilon: float
-    own: float
-    other: float
+    size: int  # k
+    exact_ratio: Fraction  # the largest ratio of the chances of one report under two values, e^ε exactly
+    exact_epsilon: float  # ln of it, rounded up to a double
+    own: float  # p, the probability that a report supports the value of its row
+    other: float  # q, the probability that it supports any one other value
 
     def encode(self, values: NDArray[np.int64], entropy: Entropy) -> Any:
         """Return a report for each of the (n,) values, 0 ≤ value < k."""

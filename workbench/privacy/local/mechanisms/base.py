@@ -62,28 +62,17 @@ class LocalParameters(Parameters):
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """The descriptor of a local mechanism; light, so that lists of mechanisms cost nothing.
+    """The descriptor of a local mechanism; light, so that lists of mechanisms cost nothing."""
 
-    Attributes:
-        name: the word used in plans and on the command line.
-        title: the name in the literature.
-        summary: one sentence for a person who chooses.
-        recipe: makes the calibrated randomiser for some cells.
-        parameters: its parameter class, where it has more than ε.
-        line_only: whether cells must represent numbers.
-        two_values: whether it takes exactly two cells.
-        most_cells: most cells that it can be made for; ``None`` where there is no such limit.
-        solved: whether a solver finds its table, of which another version of it may find another one as good.
-    """
-
-    name: str
-    title: str
-    summary: str
-    recipe: Callable[[Any, Cells], Randomiser]
-    parameters: type[LocalParameters] = LocalParameters
-    line_only: bool = False
-    two_values: bool = False
-    most_cells: int | None = None
+    name: str  # the word used in plans and on the command line
+    title: str  # the name in the literature
+    summary: str  # one sentence for a person who chooses
+    recipe: Callable[[Any, Cells], Randomiser]  # makes the calibrated randomiser for some cells
+    parameters: type[LocalParameters] = LocalParameters  # its parameter class, where it has more than ε
+    line_only: bool = False  # whether cells must represent numbers
+    two_values: bool = False  # whether it takes exactly two cells
+    most_cells: int | None = None  # most cells that it can be made for; `None` where there is no such limit
+    # Whether a solver finds its table, of which another version of it may find another one as good.
     solved: bool = False
 
     def refusal(self, cells: Cells) -> str:

@@ -62,19 +62,12 @@ _SIZED = 3
 
 @dataclass(frozen=True)
 class Expected:
-    """What to expect of one figure.
+    """What to expect of one figure."""
 
-    Attributes:
-        words: half of its 95 % interval: ``± 21 rows``.
-        stated: the same in full, with its share of ε.
-        noisy: whether it will say next to nothing.
-        half_width: half of the interval, in its unit.
-    """
-
-    words: str
-    stated: str
-    noisy: bool
-    half_width: float
+    words: str  # half of its 95 % interval: `± 21 rows`
+    stated: str  # the same in full, with its share of ε
+    noisy: bool  # whether it will say next to nothing
+    half_width: float  # half of the interval, in its unit
 
 
 @dataclass(frozen=True)
