@@ -57,13 +57,9 @@ class Asked:
 
 
 class KindCommand:
-    """The command of ``kind``; a kind with facts, tables or a reading of its own overrides the methods below.
+    """The command of ``kind``; a kind with facts, tables or a reading of its own overrides the methods below."""
 
-    Attributes:
-        counts: whether it is made of counts of parts of the rows, which the workers of a cluster can make.
-    """
-
-    counts = False
+    counts = False  # whether it is made of counts of parts of the rows, which the workers of a cluster can make
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind

@@ -188,9 +188,6 @@ class GaussianNoise:
     Where the steps have bands, what is added to their sums is made of these (:mod:`.correlated_noise`).
 
     They end at 12.5 standard deviations (mass beyond: 1e-35). Each step that was taken is given noise once.
-
-    Attributes:
-        scale: standard deviation, the noise multiplier of the steps times the clipping norm that it began with: σC.
     """
 
     def __init__(self, steps: Steps, clip: float) -> None:
@@ -199,6 +196,7 @@ class GaussianNoise:
         Raises:
             ParameterError: the scale is not a number above 0.
         """
+        # Standard deviation, the noise multiplier of the steps times the clipping norm that it began with: σC.
         self.scale = steps.noise_multiplier * clip
         if not 0 < self.scale < float("inf"):
             raise ParameterError(f"the noise scale {self.scale} is not a number above 0")

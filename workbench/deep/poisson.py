@@ -47,14 +47,7 @@ _ROUNDING = 1e-12
 
 
 class PoissonSampler:
-    """Independent coins for each row and step, of a rate never above ``rate`` and at most 2⁻³² below it.
-
-    Attributes:
-        rows: number of rows, n.
-        threshold: ⌊rate·2⁶⁴⌋: the rate of the coins, as a multiple of 2⁻⁶⁴.
-        survival: S₁ … S_G, descending: how many of 2⁶⁴ values of U mean that so many coins failed.
-        margin: how near to a whole number x must be for the table to be asked.
-    """
+    """Independent coins for each row and step, of a rate never above ``rate`` and at most 2⁻³² below it."""
 
     def __init__(self, rows: int, rate: float, entropy: Entropy) -> None:
         """Make the sampler.
@@ -66,12 +59,14 @@ class PoissonSampler:
             raise ParameterError(f"{rows} rows cannot be sampled", hint="give a table with rows")
         if not 0 < rate <= 1:
             raise ParameterError(f"sample rate = {rate} is not above 0 and at most 1")
-        self.rows = rows
-        self.threshold = int(Fraction(rate) * 2**_BITS)
+        self.rows = rows  # number of rows, n
+        self.threshold = int(Fraction(rate) * 2**_BITS)  # ⌊rate·2⁶⁴⌋: the rate of the coins, as a multiple of 2⁻⁶⁴
+        # S₁ … S_G, descending: how many of 2⁶⁴ values of U mean that so many coins failed.
         self.survival = _survival(self.threshold)
         self._ascending = self.survival[::-1].copy()
         self._inverse = 1 / min(math.log1p(-rate), -(2.0**-_BITS)) if rate < 1 else -1.0
         counts = np.arange(1, len(self.survival) + 1)
+        # How near to a whole number x must be for the table to be asked.
         self.margin = float(np.abs(self._estimate(self.survival) - counts).max()) + _ROUNDING * (1 - self._inverse)
         self._gaps = min(max(int(_STEPS_AHEAD * rate * rows), _LEAST_GAPS), _MOST_GAPS)
         self._entropy = entropy

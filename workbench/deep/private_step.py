@@ -22,14 +22,11 @@ from workbench.work.noise import Study
 
 
 class Places:
-    """Where each parameter lies in a flat vector, in the module's order.
-
-    Attributes:
-        total: a vector (P,) in single precision, to be written into.
-    """
+    """Where each parameter lies in a flat vector, in the module's order."""
 
     def __init__(self, network: nn.Module) -> None:
         parameters = list(network.parameters())
+        # A vector (P,) in single precision, to be written into.
         self.total = torch.zeros(sum(p.numel() for p in parameters))
         self._views: dict[int, Tensor] = {}
         start = 0

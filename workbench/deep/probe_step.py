@@ -36,9 +36,6 @@ class HalvingClippedSum:
     """An engine that is made anew for half the rows, and computes the same batch again, when memory runs out.
 
     Noise is added to a finished sum alone, so a sum that was not finished has shown nothing.
-
-    Attributes:
-        physical_batch: rows that are now at most in memory at once.
     """
 
     def __init__(self, make: Callable[[int], ClippedSum], physical_batch: int, emit: Emit) -> None:
@@ -49,7 +46,7 @@ class HalvingClippedSum:
         """
         if not physical_batch >= 1:
             raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", hint="give 1 or more")
-        self.physical_batch = physical_batch
+        self.physical_batch = physical_batch  # rows that are now at most in memory at once
         self._make = make
         self._emit = emit
         self._clip: float | None = None

@@ -188,16 +188,11 @@ class MemorySampler:
 
 
 class Run(Generic[R]):
-    """A job that was started. Made by :func:`start`.
-
-    Attributes:
-        title: what a person sees: the job's title, and what it is about.
-        terminal: the terminal event once :meth:`poll` has returned it, else ``None``.
-    """
+    """A job that was started. Made by :func:`start`."""
 
     def __init__(self, job: Job[R]) -> None:
-        self.title = job.words
-        self.terminal: Terminal | None = None
+        self.title = job.words  # what a person sees: the job's title, and what it is about
+        self.terminal: Terminal | None = None  # the terminal event once `poll` has returned it, else `None`
         self._job: Job[R] | None = job
         self._cancel = CancelToken()
         self._mailbox = Mailbox()

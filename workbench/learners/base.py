@@ -147,29 +147,18 @@ class Learner:
 
 
 class Model(ABC, Generic[Facts]):
-    """What a fit released, and what follows from it: it predicts, and cannot be fitted again.
+    """What a fit released, and what follows from it: it predicts, and cannot be fitted again."""
 
-    Attributes:
-        name: of the learner.
-        task: of the learner.
-        parameters_type: the declared parameters.
-        setting_type: what follows from the public facts.
-        version: of the file's format; files of all former ones are read too.
-        setting: the public facts.
-        noise: one of ``released``, ``study`` and ``none``.
-        answers: released whole numbers by query.
-    """
-
-    name: ClassVar[str]
-    task: ClassVar[str]
-    parameters_type: ClassVar[type[Parameters]]
-    setting_type: ClassVar[type[FitSetting[Any]]]
-    version: ClassVar[int] = 1
+    name: ClassVar[str]  # of the learner
+    task: ClassVar[str]  # of the learner
+    parameters_type: ClassVar[type[Parameters]]  # the declared parameters
+    setting_type: ClassVar[type[FitSetting[Any]]]  # what follows from the public facts
+    version: ClassVar[int] = 1  # of the file's format; files of all former ones are read too
 
     def __init__(self, setting: Facts, noise: str, answers: Mapping[str, list[int]]) -> None:
-        self.setting = setting
-        self.noise = noise
-        self.answers = dict(answers)
+        self.setting = setting  # the public facts
+        self.noise = noise  # one of `released`, `study` and `none`
+        self.answers = dict(answers)  # released whole numbers by query
 
     @property
     def releasable(self) -> bool:
@@ -241,18 +230,13 @@ class Model(ABC, Generic[Facts]):
 
 
 class Choosing(Model[Facts]):
-    """A model of some columns, which its file names; its setting says of which ones (``choosable``), and how many.
+    """A model of some columns, which its file names; its setting says of which ones (``choosable``), and how many."""
 
-    Attributes:
-        named: the key of the names in the file.
-        chosen: the places of the columns that are used, in the order in which they were found.
-    """
-
-    named: ClassVar[str] = "columns"
+    named: ClassVar[str] = "columns"  # the key of the names in the file
 
     def __init__(self, setting: Facts, noise: str, answers: Mapping[str, list[int]], chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers)
-        self.chosen = tuple(chosen)
+        self.chosen = tuple(chosen)  # the places of the columns that are used, in the order in which they were found
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -275,17 +259,12 @@ class Choosing(Model[Facts]):
 
 
 class Classifier(Model[Facts]):
-    """A model of classes: it has a chance for each.
-
-    Attributes:
-        classes_: class codes (k,).
-        class_names: the declared classes.
-    """
+    """A model of classes: it has a chance for each."""
 
     def __init__(self, setting: Facts, noise: str, answers: Mapping[str, list[int]]) -> None:
         super().__init__(setting, noise, answers)
-        self.class_names = setting.target.values()
-        self.classes_ = np.arange(len(self.class_names))
+        self.class_names = setting.target.values()  # the declared classes
+        self.classes_ = np.arange(len(self.class_names))  # class codes (k,)
 
     @abstractmethod
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -382,22 +361,13 @@ class PrivateEstimator(Fitted, Generic[Released]):
     of the target's declared classes, −1 in an empty row; or numbers, NaN in an empty row. An empty row contributes
     nothing; where nothing is predicted, y says only which rows are empty. What the fitted model has (``predict_proba``,
     ``transform`` …), the estimator has by the same name.
-
-    Attributes:
-        attributes: the public facts about the columns of X, in order.
-        target: the public facts about y.
-        parameters: the learner's declared parameters.
-        noise: where the noise of the released numbers comes from; it charges first, where there is a charge.
-        model_: what :meth:`fit` released.
-        model_type: its class, which names the learner, its task and its parameters.
-        empty_rows: whether :meth:`_answers` is given the empty rows too.
-        version: of the format whose rules it follows; of a former one only where a former card is checked.
     """
 
-    model_type: ClassVar[type[Model[Any]]]
-    empty_rows: ClassVar[bool] = False
+    model_type: ClassVar[type[Model[Any]]]  # its class, which names the learner, its task and its parameters
+    empty_rows: ClassVar[bool] = False  # whether `_answers` is given the empty rows too
+    # Of the format whose rules it follows; of a former one only where a former card is checked.
     version: int | None = None
-    model_: Released
+    model_: Released  # what `fit` released
 
     def gaussian(self, rows: int) -> bool:
         """Return whether the noise of a fit on ``rows`` rows is discrete Gaussian: a δ is given, and pays."""
@@ -408,9 +378,10 @@ class PrivateEstimator(Fitted, Generic[Released]):
         return _GAUSSIAN_NOISE if self.gaussian(rows) else _LAPLACE_NOISE
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, parameters: Any, noise: Noise) -> None:
-        self.attributes = attributes
-        self.target = target
-        self.parameters = parameters
+        self.attributes = attributes  # the public facts about the columns of X, in order
+        self.target = target  # the public facts about y
+        self.parameters = parameters  # the learner's declared parameters
+        # Where the noise of the released numbers comes from; it charges first, where there is a charge.
         self.noise = noise
 
     @classmethod

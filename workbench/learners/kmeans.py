@@ -310,11 +310,7 @@ def _exact(setting: Setting, rows: _Rows, label: str, places: list[Doubles]) -> 
 
 
 class KMeansModel(Model[Setting]):
-    """The released numbers, and the centres made from them.
-
-    Attributes:
-        places_: the centres on the encoded scale (k, D).
-    """
+    """The released numbers, and the centres made from them."""
 
     name, task, version = "kmeans", CLUSTERING, 2
     parameters_type, setting_type = KMeansParameters, Setting
@@ -323,6 +319,7 @@ class KMeansModel(Model[Setting]):
         super().__init__(setting, noise, answers)
         if setting.chooses_figure and not 0 <= answers[CHOICE][0] < FIGURES:
             raise ParameterError(f"the answer is not one of the {FIGURES} figures", CHOICE)
+        # The centres on the encoded scale (k, D).
         self.places_ = _centres(setting, lambda label, places: answers[label])
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

@@ -33,15 +33,11 @@ program a process at 15 gets a thirtieth of a core, and a training that takes se
 
 
 class WorkerFaultError(RuntimeError):
-    """A task failed in a worker process because of a bug.
-
-    Attributes:
-        trace: type, file, line and function of what happened there, without values.
-    """
+    """A task failed in a worker process because of a bug."""
 
     def __init__(self, trace: str) -> None:
         super().__init__("a task failed in a worker process")
-        self.trace = trace
+        self.trace = trace  # type, file, line and function of what happened there, without values
 
 
 def serve(pipe: Connection) -> None:

@@ -34,18 +34,14 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class SealedParts(Spill):
-    """Drawn parts in a file that outlives its process.
-
-    Attributes:
-        numbers: of the parts, in the order in which they were drawn.
-    """
+    """Drawn parts in a file that outlives its process."""
 
     def __init__(self, file: SpillFile, packed: np.dtype[np.void], kept: Sequence[str], key: bytes) -> None:
         """Take up the whole records of the file under ``key``; what comes after them is written over."""
         super().__init__(file, packed, kept)
         self._key = key
         self._head = struct.Struct(f"<{len(_MARK)}s{2 + len(kept)}Q{_DIGEST}s")
-        self.numbers: list[int] = []
+        self.numbers: list[int] = []  # of the parts, in the order in which they were drawn
         while self._take_up():
             pass
 

@@ -512,13 +512,10 @@ class CoinsElsewhere:
     """Leave to throw coins of the steps of a training in another process, to which it is sent.
 
     Steps are counted, and noise is drawn, where the steps are. Every copy throws coins of its own.
-
-    Attributes:
-        sample_rate: the chance of each row to be in the batch of a step.
     """
 
     def __init__(self, sample_rate: float) -> None:
-        self.sample_rate = sample_rate
+        self.sample_rate = sample_rate  # the chance of each row to be in the batch of a step
 
     @cached_property
     def coins(self) -> Entropy:

@@ -114,16 +114,13 @@ class ReadByColumns(ABC):
 
     The error that is raised is that of the first column that has one, as in a table that is read whole: so rows are
     read on as long as a column before it may have one.
-
-    Attributes:
-        whole: whether all rows were read and every value can be used.
     """
 
     def __init__(self, columns: Sequence[Callable[[Any], Any]]) -> None:
         """Take what reads each column of what :meth:`opened` returns, or raises :class:`InputError`."""
         self._readers = tuple(columns)
         self._fault: tuple[int, InputError] | None = None
-        self.whole = False
+        self.whole = False  # whether all rows were read and every value can be used
 
     def opened(self, part: Table) -> Any:
         """Return a part as its columns are read."""
@@ -213,17 +210,13 @@ class Fault:
 
 
 class Sums(ReadByColumns):
-    """Adds up whole numbers that are made of the columns of each part.
-
-    Attributes:
-        total: of all parts that were read; ``None`` before the first.
-    """
+    """Adds up whole numbers that are made of the columns of each part."""
 
     def __init__(self, columns: Sequence[Callable[[Any], Any]], part: Callable[[list[Any]], Any]) -> None:
         """Begin with no row; ``part`` makes the numbers, and can be sent to workers."""
         super().__init__(columns)
         self._part = part
-        self.total: Any = None
+        self.total: Any = None  # of all parts that were read; `None` before the first
 
     def made(self, part: Any, columns: list[Any]) -> Any:
         """Return the numbers of a part."""

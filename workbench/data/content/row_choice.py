@@ -40,11 +40,6 @@ class RowChoice:
 
     Rows with the same rank are chosen together, so there may be more than are wanted, and where most rows share a few
     ranks, none.
-
-    Attributes:
-        without: the positions of the columns that each choice leaves out; none for the choice of whole rows.
-        least: how low a rank is at least, in leading zero bits, of each choice: about four times as many rows as
-            wanted.
     """
 
     def __init__(
@@ -59,7 +54,9 @@ class RowChoice:
             without: the columns that each choice leaves out.
             wanted: how many rows each of them is to have.
         """
+        # The positions of the columns that each choice leaves out; none for the choice of whole rows.
         self.without = without
+        # How low a rank is at least, in leading zero bits, of each choice: about four times as many rows as wanted.
         self.least = [min(_DEEPEST, max(0, (rows // (4 * most)).bit_length() - 1)) for most in wanted]
         digest = hashlib.blake2b(key, digest_size=16, person=b"ranks").digest()
         # Multiplying by a random odd number makes the first bits of a rank look random.

@@ -108,14 +108,10 @@ class _Before:
 
 
 class _Bits:
-    """Finds a byte in pieces; the memory for that is kept, as to get new memory takes longer than to look.
-
-    Attributes:
-        marked: where the byte is that was looked for last.
-    """
+    """Finds a byte in pieces; the memory for that is kept, as to get new memory takes longer than to look."""
 
     def __init__(self) -> None:
-        self.marked = np.empty(-(-CHUNK // 64) * 64, np.bool_)
+        self.marked = np.empty(-(-CHUNK // 64) * 64, np.bool_)  # where the byte is that was looked for last
 
     def of(self, piece: Bytes, byte: int | None) -> Bits:
         """Return where a byte is; nowhere, if it is ``None``."""

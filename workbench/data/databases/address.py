@@ -191,15 +191,11 @@ def require_no_password(words: list[str]) -> None:
 
 
 class Passwords:
-    """The passwords of this run of the program, by database and user.
-
-    Attributes:
-        ask: asks a person for the password of a database, where one can be asked; returns an empty text if she gives
-            none.
-    """
+    """The passwords of this run of the program, by database and user."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[str, str], ...]] = {}
+        # Asks a person for the password of a database, where one can be asked; returns an empty text if she gives none.
         self.ask: Callable[[Address], str] | None = None
 
     def keep(self, address: Address, password: str = "") -> None:

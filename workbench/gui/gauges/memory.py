@@ -69,19 +69,14 @@ class Trace(Chart):
 
 
 class PhaseBars(Chart):
-    """One line for each phase: its name, a bar with a mark, and both figures; empty while no training runs.
-
-    Attributes:
-        phases: what is drawn.
-        current: the name of the phase that goes on.
-    """
+    """One line for each phase: its name, a bar with a mark, and both figures; empty while no training runs."""
 
     margins, height_fixed = QMarginsF(), True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "memory_phases", tr("Memory of the training by phase"), tr(PHASES_TIP))
-        self.phases: tuple[PhaseMemory, ...] = ()
-        self.current = ""
+        self.phases: tuple[PhaseMemory, ...] = ()  # what is drawn
+        self.current = ""  # the name of the phase that goes on
         self.hide()
 
     def show_phases(self, phases: Sequence[PhaseMemory], now: str) -> None:

@@ -57,13 +57,9 @@ row, the column of the label, and the columns of the field."""
 
 
 class DatabaseDialog(QDialog):
-    """The place of a database, a list of its tables and the first rows of the chosen one.
+    """The place of a database, a list of its tables and the first rows of the chosen one."""
 
-    Signals:
-        chosen: (address) a table or a query that is to be opened; its password is kept in memory.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # (address) a table or a query that is to be opened; its password is kept in memory
 
     def __init__(self, session: Session, jobs: JobCenter, parent: QWidget) -> None:
         super().__init__(parent)

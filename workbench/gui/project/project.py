@@ -132,29 +132,20 @@ def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
 
 
 class Project(QObject):
-    """Save, Save as, Open, and the guard of unsaved work.
+    """Save, Save as, Open, and the guard of unsaved work."""
 
-    Attributes:
-        path: the file the project was saved into or opened from; ``None`` while it has none.
-        digest: SHA-256 of that file as this window last read or wrote it; empty while there is none.
-
-    Signals:
-        changed: the path or :attr:`unsaved` may differ.
-        kept: (path) the project was saved into or opened from that file.
-        missing: (SourceMissingError, path) what the project in that file was made of is not there any more.
-    """
-
-    changed = Signal()
-    kept = Signal(str)
+    changed = Signal()  # the path or `unsaved` may differ
+    kept = Signal(str)  # (path) the project was saved into or opened from that file
+    # (SourceMissingError, path) what the project in that file was made of is not there any more.
     missing = Signal(object, object)
 
     def __init__(self, session: Session, jobs: JobCenter, window: QWidget) -> None:
         super().__init__(window)
-        self.path: Path | None = None
+        self.path: Path | None = None  # the file the project was saved into or opened from; `None` while it has none
         self._session, self._jobs, self._window = session, jobs, window
         self._source = ""
         self._saved: Planned | None = Planned.of(self._session)
-        self.digest = ""
+        self.digest = ""  # SHA-256 of that file as this window last read or wrote it; empty while there is none
         self._next: Callable[[], object] | None = None
         self._agreed = Stop.NO
         session.table_changed.connect(self._table_changed)

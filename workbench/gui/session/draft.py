@@ -424,19 +424,13 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
 
 
 class NetworkDraft(QObject):
-    """What the Train page was left with, where a person changed it; the project's file keeps it.
+    """What the Train page was left with, where a person changed it; the project's file keeps it."""
 
-    Attributes:
-        plan: the network and its parameters; ``None`` while nobody has changed what the page begins with.
-
-    Signals:
-        changed: another network, or another value of its form.
-    """
-
-    changed = Signal()
+    changed = Signal()  # another network, or another value of its form
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        # The network and its parameters; `None` while nobody has changed what the page begins with.
         self.plan: DpSgdPlan | None = None
 
     def set(self, plan: DpSgdPlan | None) -> None:

@@ -148,20 +148,14 @@ class JobHandle(QObject):
 
 
 class JobCenter(QObject):
-    """Starts jobs and polls all of them with one timer, which rests while nothing runs.
+    """Starts jobs and polls all of them with one timer, which rests while nothing runs."""
 
-    Signals:
-        started: (JobHandle). ended: (JobHandle). idle: the last job has ended.
-        memory: (Memory) of the process or of a job.
-        noticed: (level, sentence). failed: (exception) of a job whose starter did not ask for its failures.
-    """
-
-    started = Signal(object)
-    ended = Signal(object)
-    idle = Signal()
-    memory = Signal(object)
-    noticed = Signal(str, str)
-    failed = Signal(object)
+    started = Signal(object)  # (JobHandle)
+    ended = Signal(object)  # (JobHandle)
+    idle = Signal()  # the last job has ended
+    memory = Signal(object)  # (Memory) of the process or of a job
+    noticed = Signal(str, str)  # (level, sentence)
+    failed = Signal(object)  # (exception) of a job whose starter did not ask for its failures
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -219,50 +219,32 @@ class Session(QObject):
         release_wanted: whether a release was asked for that no page has taken up yet.
         model_cost: (ε, δ) of the model that Train shows; ``None`` of none.
         cluster: where releases are computed, if not on this computer.
-
-    Signals:
-        table_changed: another table or set of images is open, or none.
-        plan_changed: the draft plan differs (also by undo and redo).
-        way_changed: another way to release is chosen, or advised where nobody has chosen.
-        generalise_changed: something else is set on the page Generalise.
-        release_asked: release what is chosen, after a question, where somebody asks for it on the Release page.
-        questions_changed: who gets the release, what they need or what they ask differs; ``plan_changed`` goes before.
-        account_changed: the ledger's view of the dataset differs.
-        paused_changed: other interrupted trainings of the table can go on.
-        runs_changed: a study or training run was added, or the model that Train shows costs something else.
-        released_changed: something was released.
-        theme_changed: the colours differ; plots redraw.
-        notified: (level, sentence) for the person.
-        overtaken: what the newest error or warning is about is no longer chosen.
-        page_asked: (name) show that page.
-        open_asked: (path) open that table or project.
-        database_asked: the person wants to open a table of a database.
-        opening_failed: (source, options, error) the table could not be read; the error has been shown,
-            unless it is that one of several tables is to be chosen.
-        explain_asked: (Decimal ε, Decimal δ, about, local) show what it means; ``about`` names the one attribute that
-            it is spent on, or is empty for whole rows; ``local`` says that it is of noisy rows alone.
-        help_asked: (topic) show that topic of the help.
     """
 
-    table_changed = Signal()
-    plan_changed = Signal()
-    way_changed = Signal()
-    generalise_changed = Signal()
-    release_asked = Signal()
+    table_changed = Signal()  # another table or set of images is open, or none
+    plan_changed = Signal()  # the draft plan differs (also by undo and redo)
+    way_changed = Signal()  # another way to release is chosen, or advised where nobody has chosen
+    generalise_changed = Signal()  # something else is set on the page Generalise
+    release_asked = Signal()  # release what is chosen, after a question, where somebody asks for it on the Release page
+    # Who gets the release, what they need or what they ask differs; `plan_changed` goes before.
     questions_changed = Signal()
-    account_changed = Signal()
-    paused_changed = Signal()
-    runs_changed = Signal()
-    released_changed = Signal()
-    theme_changed = Signal()
-    notified = Signal(str, str)
-    overtaken = Signal()
-    page_asked = Signal(str)
-    open_asked = Signal(str)
+    account_changed = Signal()  # the ledger's view of the dataset differs
+    paused_changed = Signal()  # other interrupted trainings of the table can go on
+    runs_changed = Signal()  # a study or training run was added, or the model that Train shows costs something else
+    released_changed = Signal()  # something was released
+    theme_changed = Signal()  # the colours differ; plots redraw
+    notified = Signal(str, str)  # (level, sentence) for the person
+    overtaken = Signal()  # what the newest error or warning is about is no longer chosen
+    page_asked = Signal(str)  # (name) show that page
+    open_asked = Signal(str)  # (path) open that table or project
+    # (source, options, error) the table could not be read; the error has been shown, unless it is that one of several
+    # tables is to be chosen.
     opening_failed = Signal(str, object, object)
-    database_asked = Signal()
+    database_asked = Signal()  # the person wants to open a table of a database
+    # (Decimal ε, Decimal δ, about, local) show what it means; `about` names the one attribute that it is spent on, or
+    # is empty for whole rows; `local` says that it is of noisy rows alone.
     explain_asked = Signal(object, object, str, bool)
-    help_asked = Signal(str)
+    help_asked = Signal(str)  # (topic) show that topic of the help
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

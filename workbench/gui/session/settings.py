@@ -69,13 +69,9 @@ KEY, MOST = "recent", 10
 
 
 class RecentFiles(QObject):
-    """Tables and projects, the newest first.
+    """Tables and projects, the newest first."""
 
-    Signals:
-        changed: one was opened or forgotten.
-    """
-
-    changed = Signal()
+    changed = Signal()  # one was opened or forgotten
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)

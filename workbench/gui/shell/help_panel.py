@@ -111,13 +111,9 @@ REACHED_BY = {"released": "ledger"}
 
 
 class TourPanel(SidePanel):
-    """The steps, one at a time.
+    """The steps, one at a time."""
 
-    Signals:
-        ended: the tour was left, or its last step was read.
-    """
-
-    ended = Signal()
+    ended = Signal()  # the tour was left, or its last step was read
 
     def __init__(self, session: Session) -> None:
         super().__init__(pad=12, spacing=8)

@@ -191,26 +191,18 @@ PATIENCE_MS = 5000
 
 
 class MainWindow(QMainWindow):
-    """The window.
-
-    Attributes:
-        session: what is shown.
-        jobs: what is going on.
-        project: where the plan is saved, and whether it differs from its file.
-        rail: the list of pages.
-        gauges: the panels on the right.
-        menus: what its menus do; :class:`workbench.gui.shell.menus.Menus` sets it.
-    """
+    """The window."""
 
     def __init__(self, pages: Sequence[Page]) -> None:
         super().__init__()
         self.setObjectName("main_window")
         self.setWindowTitle(tr("Privacy workbench"))
         self.setAcceptDrops(True)
-        self.session = Session(self)
-        self.jobs = JobCenter(self)
+        self.session = Session(self)  # what is shown
+        self.jobs = JobCenter(self)  # what is going on
         self.settings = Settings()
         self.session.cluster = self.settings.cluster
+        # Where the plan is saved, and whether it differs from its file.
         self.project = Project(self.session, self.jobs, self)
         self.autosave = Autosave(self.session, self.jobs, self.project)
         self.theme = ThemeSwitch(self, self.session.set_theme)
@@ -223,7 +215,7 @@ class MainWindow(QMainWindow):
         self._last: dict[str, str] = {}  # the page of each tab, and the tab of each room, that was shown last
         self._closing = self._left_behind = False
         self._agreed = Stop.NO
-        self.rail = Rail(pages, self.session)
+        self.rail = Rail(pages, self.session)  # the list of pages
         self.rail.chosen.connect(self.show_room)
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
@@ -238,10 +230,10 @@ class MainWindow(QMainWindow):
         self.help_panel = HelpPanel(self.session)
         self.tour = TourPanel(self.session)
         self.tour.ended.connect(lambda: self.settings.save(TOUR, "seen"))
-        self.gauges = self._gauge_column()
+        self.gauges = self._gauge_column()  # the panels on the right
         self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
         self._arrange()
-        self.menus: object = None
+        self.menus: object = None  # what its menus do; `workbench.gui.shell.menus.Menus` sets it
         self.session.page_asked.connect(self.show_page)
         self.jobs.noticed.connect(self.messages.notify)
         self.jobs.failed.connect(self.session.report)

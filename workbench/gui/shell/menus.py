@@ -117,16 +117,12 @@ ABOUT = (
 
 
 class Menus:
-    """Builds File, Edit, View and Help of a window.
-
-    Attributes:
-        actions: every action by its object name.
-    """
+    """Builds File, Edit, View and Help of a window."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
         window.menus = self
-        self.actions: dict[str, QAction] = {}
+        self.actions: dict[str, QAction] = {}  # every action by its object name
         self._recent = QMenu(tr("Open &Recent"), window)
         self._recent.setObjectName("menu_recent")
         self._recent.aboutToShow.connect(self._list_recent)

@@ -180,13 +180,9 @@ class Legend(QWidget):
 
 
 class Tabs(QWidget):
-    """The tabs of a room, at the head of each of its pages; the page's own is pressed and stays so.
+    """The tabs of a room, at the head of each of its pages; the page's own is pressed and stays so."""
 
-    Signals:
-        chosen: (name) the person wants to see that page.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # (name) the person wants to see that page
 
     def __init__(self, page: Page, pages: Sequence[Page]) -> None:
         super().__init__()
@@ -214,17 +210,9 @@ class Tabs(QWidget):
 
 
 class Rail(QWidget):
-    """The list of rooms. Arrow keys move along it; Ctrl and a number go to a room from anywhere.
+    """The list of rooms. Arrow keys move along it; Ctrl and a number go to a room from anywhere."""
 
-    Attributes:
-        pages: every page by its name, room by room; also those that share the tab of another.
-        buttons: the lines by the name of their room.
-
-    Signals:
-        chosen: (name) the person wants to see that room.
-    """
-
-    chosen = Signal(str)
+    chosen = Signal(str)  # (name) the person wants to see that room
 
     def __init__(self, pages: Sequence[Page], session: Session) -> None:
         super().__init__()
@@ -238,7 +226,8 @@ class Rail(QWidget):
         head = stack(self._title, self._table, spacing=2, margins=(10, 0, 0, 10))
         self._lines = layout = stack(head, spacing=4, margins=(12, 18, 12, 12))
         self.setLayout(layout)
-        self.buttons: dict[str, RailButton] = {}
+        self.buttons: dict[str, RailButton] = {}  # the lines by the name of their room
+        # Every page by its name, room by room; also those that share the tab of another.
         self.pages = {page.name: page for room in ROOMS for page in pages if page.room == room.name}
         for room in ROOMS:
             if not room.step:

@@ -61,16 +61,12 @@ class ThemeSwitch(QObject):
 
     The style sheet is the window's, and so that of its dialogs, menus and tooltips: as the application's it took four
     times as long to change.
-
-    Attributes:
-        mode: ``system``, ``light`` or ``dark``.
-        scale: the size of text in percent.
     """
 
     def __init__(self, window: QWidget, shown: Callable[[Theme], object]) -> None:
         super().__init__(window)
-        self.mode = "system"
-        self.scale = 100
+        self.mode = "system"  # `system`, `light` or `dark`
+        self.scale = 100  # the size of text in percent
         self._window, self._shown = window, shown
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
 

@@ -52,13 +52,9 @@ NOTHING = tr_later("A correlation needs two columns that leave: protect or keep 
 
 
 class PairMap(Chart):
-    """The triangles, original and sanitised. Colour says the sign and the strength, and each cell its number.
+    """The triangles, original and sanitised. Colour says the sign and the strength, and each cell its number."""
 
-    Signals:
-        pair_changed: another pair is marked.
-    """
-
-    pair_changed = Signal()
+    pair_changed = Signal()  # another pair is marked
     margins, letters = QMarginsF(), 14
     usual = QSize(720, 360)
     least = QSize(480, 220)

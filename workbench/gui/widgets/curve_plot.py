@@ -119,17 +119,10 @@ class CurvePlot(QWidget):
     """Shows one figure after another; the point that is looked at survives a redraw.
 
     The arrow keys go from point to point and from line to line, Return chooses the point.
-
-    Attributes:
-        covered: whether a panel lies over it, so that no figures are shown under the pointer.
-
-    Signals:
-        chosen: the point that is looked at was clicked, or chosen by Return: ask :attr:`point`.
-        rearranged: its points are at other places.
     """
 
-    chosen = Signal()
-    rearranged = Signal()
+    chosen = Signal()  # the point that is looked at was clicked, or chosen by Return: ask `point`
+    rearranged = Signal()  # its points are at other places
 
     def __init__(self, name: str, accessible: str) -> None:
         """Make the plot; its object name is ``NAME_plot``."""
@@ -141,7 +134,7 @@ class CurvePlot(QWidget):
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._view: _View | None = None
         self._at: tuple[int, int] | None = None
-        self.covered = False
+        self.covered = False  # whether a panel lies over it, so that no figures are shown under the pointer
         self._callout = look(label("", name=f"{name}_callout"), "callout")
         self._callout.setParent(self)
         self._callout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

@@ -79,13 +79,9 @@ def ask_for_folder(parent: QWidget, title: str) -> str:
 
 
 class Entry(QWidget):
-    """What a question lets a person fill in.
+    """What a question lets a person fill in."""
 
-    Signals:
-        changed: something was typed; ask :meth:`problem`.
-    """
-
-    changed = Signal()
+    changed = Signal()  # something was typed; ask `problem`
 
     def problem(self) -> str:
         """Return why what is typed cannot be taken; empty where it can."""

@@ -35,12 +35,9 @@ class PrivacyEntry(QWidget):
 
     A text that is refused stays in the field with the reason below it, and the value from before it was typed holds:
     never that of its first digits.
-
-    Signals:
-        value_changed: (Decimal) the person has entered or dragged to another valid value.
     """
 
-    value_changed = Signal(object)
+    value_changed = Signal(object)  # (Decimal) the person has entered or dragged to another valid value
 
     def __init__(
         self,

@@ -323,20 +323,16 @@ class RowsTable(TableView):
 
 
 class PrivateRows(Card):
-    """The rows of a table, with what filters them; they are private, and copied with that word alone.
-
-    Attributes:
-        table: the rows.
-        title: its caption.
-    """
+    """The rows of a table, with what filters them; they are private, and copied with that word alone."""
 
     def __init__(self, session: Session, jobs: JobCenter, name: str, title: str = "") -> None:
         super().__init__(pad=8)
         self._model = RowsModel(session)
         accessible = tr("Rows of the table: private, not for release")
+        # The rows.
         self.table = RowsTable(session, jobs, self._model, name, accessible, row_height=ROW - 4, private=True)
         self.table.let_copy(private=True)
-        self.title = label(title, "caption")
+        self.title = label(title, "caption")  # its caption
         head = self.title, None, TableFilter(self.table, "rows"), badge()
         self.body.addLayout(row(*head, spacing=12, margins=(8, 4, 8, 0)))
         self.body.addWidget(self.table, 1)

@@ -50,24 +50,15 @@ Numbers = Callable[[], "pl.Series"]
 
 
 class RowsModel(TableModel):
-    """The text cells of one frame, shape (rows, columns): all of its rows, or some of them in another order.
+    """The text cells of one frame, shape (rows, columns): all of its rows, or some of them in another order."""
 
-    Attributes:
-        numeric: the columns that are numbers; ``None`` for those of the plan.
-        figures: columns beside those of the table that are numbers, written with a point.
-        frame: the cells, all rows in their own order.
-
-    Signals:
-        frame_changed: other cells are shown; whether under the same names.
-    """
-
-    frame_changed = Signal(bool)
+    frame_changed = Signal(bool)  # other cells are shown; whether under the same names
 
     def __init__(self, session: Session, numeric: Collection[str] | None = None) -> None:
         super().__init__(session, ())
-        self.numeric = numeric
-        self.figures: Collection[str] = ()
-        self.frame: pl.DataFrame | None = None
+        self.numeric = numeric  # the columns that are numbers; `None` for those of the plan
+        self.figures: Collection[str] = ()  # columns beside those of the table that are numbers, written with a point
+        self.frame: pl.DataFrame | None = None  # the cells, all rows in their own order
         self._order: NDArray[np.int64] | None = None
         self._blocks: OrderedDict[tuple[int, int], list[str | None]] = OrderedDict()
         session.plan_changed.connect(self._plan_changed)

@@ -33,13 +33,9 @@ RELAID = QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Show
 
 
 class Standing(Card):
-    """A card that is beside its table or below it.
+    """A card that is beside its table or below it."""
 
-    Attributes:
-        usual_height: its height below the table while nobody has moved the border; 0 for a share of what there is.
-    """
-
-    usual_height = 0
+    usual_height = 0  # its height below the table while nobody has moved the border; 0 for a share of what there is
 
     def arrange(self, *, beside: bool) -> None:
         """Arrange what is in it for either place."""

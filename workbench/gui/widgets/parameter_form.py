@@ -59,17 +59,10 @@ class Form(QWidget):
     """One line per parameter: its words, its field, and below it its own problem.
 
     Fields are ``NAME_KEY`` (object names), their problems ``NAME_KEY_problem``.
-
-    Attributes:
-        refused: what is wrong with a value that is given and not asked for; empty where nothing is.
-        last: the attribute that was changed last; the first one while none was.
-
-    Signals:
-        changed: some field differs; ask :meth:`value`.
-        explained: (sentences) what the field means that has the keys or the pointer now, and what it is by default.
     """
 
-    changed = Signal()
+    changed = Signal()  # some field differs; ask `value`
+    # (sentences) what the field means that has the keys or the pointer now, and what it is by default.
     explained = Signal(str)
 
     def __init__(
@@ -100,7 +93,7 @@ class Form(QWidget):
         self.setObjectName(name)
         self._class = parameters
         self._given = dict(given or {})
-        self.refused = ""
+        self.refused = ""  # what is wrong with a value that is given and not asked for; empty where nothing is
         declared = parameters.declared()
         defaults = {f.name: f.default for f in dataclasses.fields(parameters) if METADATA_KEY in f.metadata}
         self._fields: dict[str, QWidget] = {}
@@ -115,7 +108,7 @@ class Form(QWidget):
         self._defaults = defaults
         self._labels: dict[str, tuple[QLabel, QWidget]] = {}
         self._units: dict[str, QWidget] = {}
-        self.last = next(iter(self._specs), "")
+        self.last = next(iter(self._specs), "")  # the attribute that was changed last; the first one while none was
         self._united = bool(sliders) or any(spec.unit for spec in self._specs.values())
         self._heading = label(tr(RARELY), "caption", name=f"{name}_rest", hidden=self._rare is None)
         self._heading.setContentsMargins(0, 8, 0, 0)

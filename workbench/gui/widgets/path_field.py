@@ -16,13 +16,9 @@ TEXT_MARGIN = 2
 
 
 class PathField(QLineEdit):
-    """A path says most at its two ends: where it is, and what it is called. The whole of it is the tooltip.
+    """A path says most at its two ends: where it is, and what it is called. The whole of it is the tooltip."""
 
-    Attributes:
-        ending: of the name that is suggested for it.
-    """
-
-    ending = ""
+    ending = ""  # of the name that is suggested for it
 
     def __init__(self, name: str, accessible: str, tip: str) -> None:
         super().__init__()

@@ -157,15 +157,10 @@ class SettingsTable(TableView):
 
     A double click, F2, Return or a letter edits a cell, whether or not its row was selected; a click on its chevron
     opens its list.
-
-    Attributes:
-        ticked: the column whose box Space and Return tick from any cell of a row but another box; ``None`` for none.
-
-    Signals:
-        chosen_changed: other rows are selected.
     """
 
-    chosen_changed = Signal()
+    chosen_changed = Signal()  # other rows are selected
+    # The column whose box Space and Return tick from any cell of a row but another box; `None` for none.
     ticked: int | None = None
     _widths: Mapping[int, int] = {}
     _kept = False  # asked for when the view is made

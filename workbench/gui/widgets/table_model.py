@@ -223,19 +223,13 @@ class EditedModel(TableModel):
     """Rows whose cells are edited, of several rows at once.
 
     What is only read has the flags of Qt: where every row is selected, it asks for those of every cell.
-
-    Attributes:
-        chosen: which rows are edited with one.
-
-    Signals:
-        refused: (sentence) why the last edit was not taken; empty after one that was.
     """
 
-    refused = Signal(str)
+    refused = Signal(str)  # (sentence) why the last edit was not taken; empty after one that was
 
     def __init__(self, session: Session, columns: Sequence[Column]) -> None:
         super().__init__(session, columns)
-        self.chosen = ALONE
+        self.chosen = ALONE  # which rows are edited with one
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid():

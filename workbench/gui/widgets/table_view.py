@@ -67,17 +67,10 @@ class TableView(QTableView):
 
     The rows of the model keep their order, so that an edit, its undo and a row's number mean the same whatever is
     shown.
-
-    Attributes:
-        rows_are: what a filter calls its rows.
-        counts: whether a filter says how many rows it leaves: of private rows that would be a figure.
-
-    Signals:
-        shown_changed: other rows are in sight.
     """
 
-    shown_changed = Signal()
-    rows_are = "lines"
+    shown_changed = Signal()  # other rows are in sight
+    rows_are = "lines"  # what a filter calls its rows
     _asks = False
 
     def __init__(self, model: TableModel, name: str, accessible: str, *, row_height: int = ROW) -> None:
@@ -85,7 +78,7 @@ class TableView(QTableView):
         self._rows = model
         self._wanted, self._needs_only = "", False
         self._sorted = -1, Qt.SortOrder.AscendingOrder
-        self.counts = True
+        self.counts = True  # whether a filter says how many rows it leaves: of private rows that would be a figure
         self._filter_field: TableFilter | None = None
         self._private: Private | None = None
         named(self, name, accessible)
@@ -515,15 +508,10 @@ class LinesModel(TableModel):
 
 
 class LinesTable(TableView):
-    """A table whose columns are as wide as their texts; a wider table gives each its part of the rest.
+    """A table whose columns are as wide as their texts; a wider table gives each its part of the rest."""
 
-    Attributes:
-        least_lines: lines that there is room for, also while the table has fewer.
-        most_asked: the width up to which it asks for room for all columns.
-    """
-
-    least_lines = 1
-    most_asked = 0
+    least_lines = 1  # lines that there is room for, also while the table has fewer
+    most_asked = 0  # the width up to which it asks for room for all columns
 
     def __init__(
         self,

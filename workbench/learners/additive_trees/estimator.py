@@ -297,19 +297,15 @@ class Setting(FitSetting[AdditiveParameters]):
 
 
 class AdditiveModel(Choosing[Setting]):
-    """The released numbers, and the function of each column that follows from them.
-
-    Attributes:
-        start_: the score that all rows begin with (outputs,).
-        shapes_: what each used column adds to the scores in each of its cells (cells, outputs), about a mean of 0.
-    """
+    """The released numbers, and the function of each column that follows from them."""
 
     parameters_type, setting_type, version = AdditiveParameters, Setting, 3
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers, chosen)
         counts = setting.counted(answers[COUNTS], chosen)
-        self.start_ = setting.started(answers[START])
+        self.start_ = setting.started(answers[START])  # the score that all rows begin with (outputs,)
+        # What each used column adds to the scores in each of its cells (cells, outputs), about a mean of 0.
         self.shapes_ = [np.zeros((setting.size(column), setting.outputs)) for column in chosen]
         for cycle, place in setting.turns:
             answer = answers[setting.turn(cycle, place)]

@@ -312,21 +312,16 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
 
 class LinearRegressionModel(Choosing[Setting]):
-    """The released numbers, and the prediction made from them.
-
-    Attributes:
-        answer: the noisy whole numbers.
-        line_: the prediction on the encoded scale.
-    """
+    """The released numbers, and the prediction made from them."""
 
     name, task = "linear-regression", REGRESSION
     parameters_type, setting_type = LinearRegressionParameters, Setting
     version = 5
-    line_: Line | Curve
+    line_: Line | Curve  # the prediction on the encoded scale
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, chosen: Sequence[int]) -> None:
         super().__init__(setting, noise, answers, chosen)
-        self.answer = tuple(answers[SUMS])
+        self.answer = tuple(answers[SUMS])  # the noisy whole numbers
         if setting.functional or setting.version == 1:
             found = gram(answers[SUMS], len(chosen) + 1, setting.size, functional=setting.functional)
             known = setting.deviation(SUMS), setting.parameters.ridge

@@ -187,19 +187,14 @@ _ANSWERS, _EACH = "predictions", "each prediction"
 
 
 class AnsweredRows(Model[Setting]):
-    """A model that predicts the rows it was asked about when it was released, and no others.
-
-    Attributes:
-        asked: the rows.
-        cells: the cell of each row's answer.
-    """
+    """A model that predicts the rows it was asked about when it was released, and no others."""
 
     task, version, setting_type = REGRESSION, 2, Setting
 
     def __init__(self, setting: Setting, noise: str, answers: Answers, asked: AskedRows) -> None:
         super().__init__(setting, noise, answers)
-        self.asked = asked
-        self.cells = tuple(answers[_ANSWERS])
+        self.asked = asked  # the rows
+        self.cells = tuple(answers[_ANSWERS])  # the cell of each row's answer
         if not all(0 <= cell < setting.cells for cell in self.cells):
             raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
 

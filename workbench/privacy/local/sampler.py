@@ -24,18 +24,14 @@ _CHUNK = 1 << 16  # draws at a time: the working set stays in the second-level c
 
 
 class AliasSampler:
-    """Samples rows of an integer table.
-
-    Attributes:
-        entries: uint64 (m·K,), ``threshold << b | alias`` of each bucket.
-        bits: b, the binary logarithm of the number of buckets.
-    """
+    """Samples rows of an integer table."""
 
     def __init__(self, weights: NDArray[np.uint64]) -> None:
         """Build the buckets of ``weights``, uint64 (m, k) with rows summing to 2**63."""
         self.rows, columns = weights.shape
-        self.bits = max(1, int(columns - 1).bit_length())
+        self.bits = max(1, int(columns - 1).bit_length())  # b, the binary logarithm of the number of buckets
         thresholds, alias = _buckets(weights, self.bits)
+        # Uint64 (m·K,), `threshold << b | alias` of each bucket.
         self.entries = ((thresholds << np.uint64(self.bits)) | alias.astype(np.uint64)).ravel()
 
     def sample(self, cells: NDArray[np.uint16], entropy: Entropy) -> NDArray[np.uint16]:

@@ -246,13 +246,10 @@ def texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
 
 
 class VerifiedEntries:
-    """The entries of one connection.
-
-    Attributes:
-        generation: grows when an entry that was read before is changed or gone, as after a transaction that failed.
-    """
+    """The entries of one connection."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        # Grows when an entry that was read before is changed or gone, as after a transaction that failed.
         self.generation = 0
         self._path = path
         self._db = connection

@@ -123,11 +123,7 @@ def _masked(data: bytes, key: bytes, tag: bytes) -> bytes:
 
 
 class ColumnMarker:
-    """Makes the marks of a table's columns, of the parts that it is given.
-
-    Attributes:
-        listed: the positions of the columns that are alike in many unrelated tables; known at the end.
-    """
+    """Makes the marks of a table's columns, of the parts that it is given."""
 
     def __init__(self, some: pl.DataFrame, wide: pl.DataFrame | None, rows: int, hashing: CellHash) -> None:
         """Prepare them, by evenly spaced rows of the table, which has ``rows``.
@@ -145,6 +141,7 @@ class ColumnMarker:
             if numbers is not None and unit and dense and len(numbers) == some.height:
                 self._dates = [numbers, *_calendar(numbers.astype(f"M8[{unit}]"))]
         self._marks: list[ColumnMark] = []
+        # The positions of the columns that are alike in many unrelated tables; known at the end.
         self.listed: set[int] = set()
         self._some = [hashing.hashes(cells) for cells in each_column(some)]
         self._plain = [

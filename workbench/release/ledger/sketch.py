@@ -326,15 +326,12 @@ class _Kept:
 
 
 class _Look:
-    """What a sample of rows shows: which columns are keys, and whether the others distinguish rows.
-
-    Attributes:
-        keys: the positions of columns whose cells nearly all differ.
-    """
+    """What a sample of rows shows: which columns are keys, and whether the others distinguish rows."""
 
     def __init__(self, some: pl.DataFrame, hashing: CellHash, rows: int) -> None:
         self._cells = [hashing.hashes(cells) for cells in each_column(some)]
         different = [len(np.unique(hashes)) for hashes in self._cells]
+        # The positions of columns whose cells nearly all differ.
         self.keys = tuple(k for k, count in enumerate(different) if count >= max(2, _KEY_LIKE * some.height))
         self._running = {
             k for k in self.keys if different[k] == some.height and _runs(some.to_series(k).alias(""), rows)

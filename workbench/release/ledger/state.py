@@ -67,31 +67,21 @@ class Match:
 
 
 class State:
-    """What the entries of a ledger say, taken one after the other.
-
-    Attributes:
-        datasets: every dataset, the oldest first, with its place in that order.
-        origins: why a dataset shares the account of another.
-        names: the dataset of each public name.
-        sketches: the dataset of each digest of marks of rows.
-        columns: the dataset of each digest of marks of columns.
-        separations: the pairs of datasets that a person has declared to be different tables.
-        releases: every release by its id, with present status and cost.
-        steps: how many steps of each release were taken, or may have been.
-        caps: the entries that set a cap, by dataset.
-        counts: the entries that chose how releases are counted, by dataset.
-    """
+    """What the entries of a ledger say, taken one after the other."""
 
     def __init__(self) -> None:
-        self.datasets: dict[str, int] = {}
-        self.origins: dict[str, str] = {}
-        self.names: dict[str, str] = {}
-        self.sketches: dict[str, str] = {}
-        self.columns: dict[str, str] = {}
+        self.datasets: dict[str, int] = {}  # every dataset, the oldest first, with its place in that order
+        self.origins: dict[str, str] = {}  # why a dataset shares the account of another
+        self.names: dict[str, str] = {}  # the dataset of each public name
+        self.sketches: dict[str, str] = {}  # the dataset of each digest of marks of rows
+        self.columns: dict[str, str] = {}  # the dataset of each digest of marks of columns
+        # The pairs of datasets that a person has declared to be different tables.
         self.separations: list[tuple[str, str]] = []
-        self.releases: dict[str, Release] = {}
+        self.releases: dict[str, Release] = {}  # every release by its id, with present status and cost
+        # How many steps of each release were taken, or may have been.
         self.steps: defaultdict[str, int] = defaultdict(int)
-        self.caps: defaultdict[str, list[Entry]] = defaultdict(list)
+        self.caps: defaultdict[str, list[Entry]] = defaultdict(list)  # the entries that set a cap, by dataset
+        # The entries that chose how releases are counted, by dataset.
         self.counts: defaultdict[str, list[Entry]] = defaultdict(list)
         self._parents: dict[str, str] = {}
         self._exact: dict[str, str] = {}

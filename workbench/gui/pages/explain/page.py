@@ -96,13 +96,9 @@ DEFAULTS = {"reader": "everyone", "knowledge": "some", "purpose": "rows"}
 
 
 class GuideCard(Card):
-    """The questions, their answers, and what follows from them.
+    """The questions, their answers, and what follows from them."""
 
-    Signals:
-        asked: (Decimal) the person wants to see what that end of the range means.
-    """
-
-    asked = Signal(object)
+    asked = Signal(object)  # (Decimal) the person wants to see what that end of the range means
 
     def __init__(self) -> None:
         super().__init__(spacing=8)

@@ -49,17 +49,13 @@ class Predicted:
 
 
 class WeightsNeededError(InputError):
-    """A network can be opened with the public weights of its frozen part alone.
-
-    Attributes:
-        checksum: their SHA-256, as its card has it.
-    """
+    """A network can be opened with the public weights of its frozen part alone."""
 
     def __init__(self, folder: Path, checksum: str) -> None:
         super().__init__(
             tr("the network needs the public weights that it was trained on"), str(folder), tr("choose their file")
         )
-        self.checksum = checksum
+        self.checksum = checksum  # their SHA-256, as its card has it
 
 
 def open_released(folder: Path, weights: Path | None, emit: Emit, cancel: CancelToken) -> OpenModel:

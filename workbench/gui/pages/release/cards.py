@@ -198,11 +198,7 @@ STAYS = tr_later(
 
 
 class CostCard(Card):
-    """The exact cost in both neighbouring relations, what remains of the cap, and two ways out where it is short.
-
-    Attributes:
-        allowed: (ε, δ) of one row that the caps still allow, where they do not pay for this.
-    """
+    """The exact cost in both neighbouring relations, what remains of the cap, and two ways out where it is short."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
@@ -212,6 +208,7 @@ class CostCard(Card):
         self._figure = label("–", "figure", name="release_epsilon")
         self._means = label(tr(FIGURE_MEANS), "muted", wrap=True, name="release_compared")
         self._facts = Facts()
+        # (ε, δ) of one row that the caps still allow, where they do not pay for this.
         self.allowed: tuple[Decimal, Decimal] | None = None
         self._short = label("", "danger", wrap=True, name="release_short")
         tip = tr("Lower ε, and δ if there is one, to what remains under the cap")

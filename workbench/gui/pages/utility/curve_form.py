@@ -74,11 +74,7 @@ LEAST_LETTERS, WIDEST_LIST = {"regime_mechanism": 6, "curve_metric": 7}, 320
 
 
 class CurveSetup(Card):
-    """Two lines of fields that make a :class:`CurvePlan`.
-
-    Attributes:
-        kept: whether the chosen model stays, where it fits, though another is advised: it was chosen, or computed.
-    """
+    """Two lines of fields that make a :class:`CurvePlan`."""
 
     changed = Signal()
     look_changed = Signal()
@@ -92,6 +88,7 @@ class CurveSetup(Card):
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.more.setMenu(QMenu(self.more))
         self.more.setProperty("menu", True)  # the style sheet draws its chevron
+        # Whether the chosen model stays, where it fits, though another is advised: it was chosen, or computed.
         self.kept = False
         self._further: list[str] = []
         self._list_models(Fitting())
