@@ -295,7 +295,7 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
             raise InputError(f"the checkpoint has format {raw['format']}", str(folder), "use the version that made it")
         time = datetime.fromisoformat(raw["time"])
         texts = [raw[key] for key in ("release_id", "request", "content")]
-        stated = raw["told"] if "stated" not in raw else raw["stated"]  # former versions wrote "told"
+        stated = raw["told"] if "stated" not in raw else raw["stated"]  # former versions wrote `told`
         counts = is_whole(raw["steps"]) and is_whole(raw["state"]["step"])
         if not (counts and is_name(texts[0]) and all(isinstance(text, str) for text in texts) and time.tzinfo):
             raise ValueError
