@@ -27,18 +27,13 @@ COUNTS, CHOICE, MODEL = "counts", "choice", "model"
 
 @dataclass(frozen=True)
 class Query:
-    """One query that is paid for.
+    """One query that is paid for."""
 
-    Attributes:
-        label: its name in the cost and the certificate; no two of a synthesis are alike.
-        form: ``counts`` (a table, to every cell of which noise is added), ``choice`` (of a pair of columns) or
-            ``model`` (of the training of one).
-        paid: its share of the budget.
-    """
-
-    label: str
+    label: str  # its name in the cost and the certificate; no two of a synthesis are alike
+    # `counts` (a table, to every cell of which noise is added), `choice` (of a pair of columns) or `model` (of the
+    # training of one).
     form: str
-    paid: Share
+    paid: Share  # its share of the budget
 
     @property
     def share(self) -> Decimal:
@@ -60,24 +55,15 @@ def barriers_of(impossible: Sequence[Impossible]) -> list[tuple[tuple[int, ...],
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The public facts of a synthesis.
+    """The public facts of a synthesis."""
 
-    Attributes:
-        columns: the columns with their cuts.
-        target: the place of the column that others are to predict, or ``None``.
-        rows: n of the original table, public.
-        epsilon: ε of one row's whole record.
-        delta: δ of it; 0 for pure differential privacy.
-        impossible: what cannot occur, as the steward declares: it is never drawn.
-        equal_cuts: into how many equal parts ranges were cut, where ends of what is impossible were added to these.
-    """
-
-    columns: tuple[CoarseColumn, ...]
-    target: int | None
-    rows: int
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
-    impossible: tuple[Impossible, ...] = ()
+    columns: tuple[CoarseColumn, ...]  # the columns with their cuts
+    target: int | None  # the place of the column that others are to predict, or `None`
+    rows: int  # n of the original table, public
+    epsilon: Decimal  # ε of one row's whole record
+    delta: Decimal = Decimal(0)  # δ of it; 0 for pure differential privacy
+    impossible: tuple[Impossible, ...] = ()  # what cannot occur, as the steward declares: it is never drawn
+    # Into how many equal parts ranges were cut, where ends of what is impossible were added to these.
     equal_cuts: int = 0
 
     @property
@@ -102,24 +88,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a query measured, as the certificate states it; public, like its answer.
-
-    Attributes:
-        columns: names of the columns of the table, or of the pair that was chosen; of a model none.
-        cells: number of measured cells along each; empty but for a table.
-    """
+    """What a query measured, as the certificate states it; public, like its answer."""
 
     query: Query
-    columns: tuple[str, ...]
-    cells: tuple[int, ...] = ()
+    columns: tuple[str, ...]  # names of the columns of the table, or of the pair that was chosen; of a model none
+    cells: tuple[int, ...] = ()  # number of measured cells along each; empty but for a table
 
 
 class Questions:
-    """The declared queries in their order, asked of the rows; the noise is that of an :class:`Ask`.
-
-    Attributes:
-        answered: what was asked so far.
-    """
+    """The declared queries in their order, asked of the rows; the noise is that of an :class:`Ask`."""
 
     def __init__(
         self,
@@ -131,7 +108,7 @@ class Questions:
         emit: Emit = ignore,
     ) -> None:
         self.setting, self.cancel, self.emit = setting, cancel, emit
-        self.answered: list[Answered] = []
+        self.answered: list[Answered] = []  # what was asked so far
         self._queries, self._rows, self._ask = iter(queries), rows, ask
         self._of_model = sum(query.form == MODEL for query in queries)
 
@@ -196,19 +173,13 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Coarser:
-    """The cells of a model, each joined of cells of its column; it follows from released shares and public facts.
+    """The cells of a model, each joined of cells of its column; it follows from released shares and public facts."""
 
-    Attributes:
-        groups: for each column the model's cell of each of its cells, (k,).
-        within: for each column the estimated share of each of its cells, (k,), by which rows lie in a model's cell.
-        ordered: for each column how many of the model's first cells are ordered.
-        impossible: which of the model's cells cannot occur.
-    """
-
-    groups: tuple[NDArray[np.int64], ...]
+    groups: tuple[NDArray[np.int64], ...]  # for each column the model's cell of each of its cells, (k,)
+    # For each column the estimated share of each of its cells, (k,), by which rows lie in a model's cell.
     within: tuple[Doubles, ...]
-    ordered: tuple[int, ...]
-    impossible: tuple[Impossible, ...]
+    ordered: tuple[int, ...]  # for each column how many of the model's first cells are ordered
+    impossible: tuple[Impossible, ...]  # which of the model's cells cannot occur
 
     @classmethod
     def of(cls, setting: Setting, shares: Sequence[Doubles], groups: Sequence[NDArray[np.int64] | None]) -> Coarser:
@@ -271,56 +242,40 @@ class Coarser:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The answers of a synthesiser: noisy tables and the pairs that columns depend on each other in.
+    """The answers of a synthesiser: noisy tables and the pairs that columns depend on each other in."""
 
-    Attributes:
-        pairs: those that depend on each other.
-        measured: the noisy tables.
-        fit: a model of cliques that fits them nearly, from which the last fit begins.
-        coarser: the cells of the model, where they are not those of the columns.
-        finish: makes rows of what is drawn, where these are not the cells of the columns yet.
-        stated: what a certificate says of that: one of the sentences of :attr:`Synthesiser.says`.
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-    measured: tuple[Measured, ...] = field(repr=False)
-    fit: Fit | None = None
-    coarser: Coarser | None = None
+    pairs: tuple[tuple[int, int], ...]  # those that depend on each other
+    measured: tuple[Measured, ...] = field(repr=False)  # the noisy tables
+    fit: Fit | None = None  # a model of cliques that fits them nearly, from which the last fit begins
+    coarser: Coarser | None = None  # the cells of the model, where they are not those of the columns
+    # Makes rows of what is drawn, where these are not the cells of the columns yet.
     finish: Callable[[Codes, Entropy], Codes] | None = None
-    stated: str = ""
+    stated: str = ""  # what a certificate says of that: one of the sentences of `Synthesiser.says`
 
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesiser:
-    """One way of making a synthetic table.
+    """One way of making a synthetic table."""
 
-    Attributes:
-        name: its name on the command line.
-        needs_target: whether a target must be named.
-        queries: declares what is paid for, from public facts alone; tables that are not chosen are called ``counts of
-            NAME`` and ``counts of NAME by OTHER``.
-        ask: asks exactly these, and says which pairs form the tree.
-        closes_circles: whether the chosen pairs need not form a tree.
-        with_target: whether the table of a chosen pair holds the target, too.
-        cuts: into how many parts a column of numbers is cut where nobody says it, from (rows, budget, columns); by
-            default :func:`workbench.synth.columns.public_cuts`.
-        inner: the setting whose tables are counted, where these are not of the columns as they are; it is another one
-            where rows are read one by one.
-        numbers: how many numbers each query of a training makes of all rows, where these take long.
-        says: sentences of which a certificate has the one that is true: how the target is drawn.
-    """
-
-    name: str
+    name: str  # its name on the command line
     title: str
     help: str
-    needs_target: bool
+    needs_target: bool  # whether a target must be named
+    # Declares what is paid for, from public facts alone; tables that are not chosen are called `counts of NAME` and
+    # `counts of NAME by OTHER`.
     queries: Callable[[Setting], tuple[Query, ...]]
-    ask: Callable[[Questions], Tables]
-    closes_circles: bool = False
-    with_target: bool = False
+    ask: Callable[[Questions], Tables]  # asks exactly these, and says which pairs form the tree
+    closes_circles: bool = False  # whether the chosen pairs need not form a tree
+    with_target: bool = False  # whether the table of a chosen pair holds the target, too
+    # Into how many parts a column of numbers is cut where nobody says it, from (rows, budget, columns); by default
+    # `workbench.synth.columns.public_cuts`.
     cuts: Callable[[int, Budget, int], int] | None = None
+    # The setting whose tables are counted, where these are not of the columns as they are; it is another one where rows
+    # are read one by one.
     inner: Callable[[Setting], Setting] = lambda setting: setting
+    # How many numbers each query of a training makes of all rows, where these take long.
     numbers: Callable[[Setting], int] = lambda setting: 0
+    # Sentences of which a certificate has the one that is true: how the target is drawn.
     says: Callable[[Setting], tuple[str, ...]] = lambda setting: ("",)
 
 

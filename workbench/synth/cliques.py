@@ -24,19 +24,12 @@ Doubles = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CliqueTree:
-    """Cliques of columns, each behind the one that it hangs on.
+    """Cliques of columns, each behind the one that it hangs on."""
 
-    Attributes:
-        sizes: number of cells of each column.
-        cliques: the columns of each clique, in the order of the table; every column is in one.
-        parents: for each clique the one before it that it hangs on; −1 for the first.
-        root: the column that is drawn first; the first clique holds it.
-    """
-
-    sizes: Columns
-    cliques: tuple[Columns, ...]
-    parents: tuple[int, ...]
-    root: int = 0
+    sizes: Columns  # number of cells of each column
+    cliques: tuple[Columns, ...]  # the columns of each clique, in the order of the table; every column is in one
+    parents: tuple[int, ...]  # for each clique the one before it that it hangs on; −1 for the first
+    root: int = 0  # the column that is drawn first; the first clique holds it
 
     @classmethod
     def of(cls, sizes: Sequence[int], groups: Sequence[Columns], root: int = 0) -> Self:
@@ -129,14 +122,10 @@ class CliqueTree:
 
 @dataclass(frozen=True, eq=False)
 class CliqueMarginals:
-    """The marginals of a tree of cliques: each sums to 1, and they are consistent with one another.
-
-    Attributes:
-        tables: one array for each clique, one axis for each of its columns.
-    """
+    """The marginals of a tree of cliques: each sums to 1, and they are consistent with one another."""
 
     tree: CliqueTree
-    tables: tuple[Doubles, ...]
+    tables: tuple[Doubles, ...]  # one array for each clique, one axis for each of its columns
 
     @property
     def sizes(self) -> Columns:

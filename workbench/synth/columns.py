@@ -31,17 +31,11 @@ Codes = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class CoarseColumn:
-    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones.
+    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones."""
 
-    Attributes:
-        grid: the public grid; a released value is the text of one of its cells.
-        cuts: number of coarse cells that hold a value.
-        starts: first fine cell of each; ``None`` where they are of equal width.
-    """
-
-    grid: Grid
-    cuts: int
-    starts: tuple[int, ...] | None = None
+    grid: Grid  # the public grid; a released value is the text of one of its cells
+    cuts: int  # number of coarse cells that hold a value
+    starts: tuple[int, ...] | None = None  # first fine cell of each; `None` where they are of equal width
 
     @property
     def name(self) -> str:
@@ -97,14 +91,10 @@ class CoarseColumn:
 
 @dataclass(frozen=True, eq=False)
 class CodedRows:
-    """Rows as coarse cells. Everything in it is private.
+    """Rows as coarse cells. Everything in it is private."""
 
-    Attributes:
-        codes: (n, d) the coarse cells.
-        present: (n,) whether the row counts; an empty row, whose every value is missing, contributes nothing.
-    """
-
-    codes: Codes
+    codes: Codes  # (n, d) the coarse cells
+    # (n,) whether the row counts; an empty row, whose every value is missing, contributes nothing.
     present: NDArray[np.bool_]
 
     def counts(self, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -46,21 +46,14 @@ _NEVER = 1e-30
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One noisy table of one to three columns.
+    """One noisy table of one to three columns."""
 
-    Attributes:
-        columns: which.
-        groups: for each of them the measured cell of each of its cells, (k,), or ``None`` where none are joined.
-        counts: noisy counts, one axis for each column.
-        variance: of the noise of each count.
-        ordered: for each of them how many of its first cells are ordered; 0 where none are.
-    """
-
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # which
+    # For each of them the measured cell of each of its cells, (k,), or `None` where none are joined.
     groups: tuple[NDArray[np.int64] | None, ...]
-    counts: Doubles
-    variance: float
-    ordered: tuple[int, ...]
+    counts: Doubles  # noisy counts, one axis for each column
+    variance: float  # of the noise of each count
+    ordered: tuple[int, ...]  # for each of them how many of its first cells are ordered; 0 where none are
 
 
 def in_order(measured: Measured) -> Measured:
@@ -183,14 +176,10 @@ def _bends(table: Doubles, corner: float) -> tuple[float, Doubles]:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model.
-
-    Attributes:
-        potentials: θ of each measured table, from which a larger model may begin.
-    """
+    """A fitted model."""
 
     marginals: CliqueMarginals
-    potentials: list[Doubles]
+    potentials: list[Doubles]  # θ of each measured table, from which a larger model may begin
 
 
 class _Model:

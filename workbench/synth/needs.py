@@ -36,15 +36,10 @@ _MOST_CODED = 1 << 27
 
 @dataclass(frozen=True)
 class Needs:
-    """What a synthesis is expected to take.
+    """What a synthesis is expected to take."""
 
-    Attributes:
-        seconds: time.
-        bytes: memory, beside that of the table.
-    """
-
-    seconds: float
-    bytes: int
+    seconds: float  # time
+    bytes: int  # memory, beside that of the table
 
     def words(self) -> str:
         """Return it as a person reads it."""

@@ -30,20 +30,13 @@ LEAST_SHARE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRows:
-    """Synthetic rows and the facts about them; public where noise and entropy were those of a release.
-
-    Attributes:
-        codes: (rows, d) coarse cells.
-        answered: what was measured, and for which ε.
-        releasable: whether noise and sampling were drawn from the operating system.
-        stated: how the target was drawn, for certificates, where a method has more than one way.
-    """
+    """Synthetic rows and the facts about them; public where noise and entropy were those of a release."""
 
     columns: tuple[CoarseColumn, ...]
-    codes: Codes
-    answered: tuple[Answered, ...]
-    releasable: bool
-    stated: str = ""
+    codes: Codes  # (rows, d) coarse cells
+    answered: tuple[Answered, ...]  # what was measured, and for which ε
+    releasable: bool  # whether noise and sampling were drawn from the operating system
+    stated: str = ""  # how the target was drawn, for certificates, where a method has more than one way
 
     def cells(self, entropy: Entropy, start: int = 0, stop: int | None = None) -> list[CellArray]:
         """Return the cells of the public grid, of each column: drawn within the coarse ones, anew in each call."""

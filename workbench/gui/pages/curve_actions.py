@@ -103,23 +103,15 @@ CURVE_FILES = tr_later("Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)
 
 @dataclass(frozen=True)
 class PointFacts:
-    """A point of a curve, and what can be done about it.
-
-    Attributes:
-        figure: what was measured there, in words.
-        warning: why it should not be taken, in a sentence; empty where nothing speaks against it.
-        model: the name of the private model that can be trained at its ε; empty where there is none.
-        to_run: shows its run in the table of runs; ``None`` while that is not finished.
-        without_privacy: whether it has no ε to take.
-    """
+    """A point of a curve, and what can be done about it."""
 
     name: str
     epsilon: float
-    figure: str
-    warning: str = ""
-    model: str = ""
-    to_run: Callable[[], object] | None = None
-    without_privacy: bool = False
+    figure: str  # what was measured there, in words
+    warning: str = ""  # why it should not be taken, in a sentence; empty where nothing speaks against it
+    model: str = ""  # the name of the private model that can be trained at its ε; empty where there is none
+    to_run: Callable[[], object] | None = None  # shows its run in the table of runs; `None` while that is not finished
+    without_privacy: bool = False  # whether it has no ε to take
 
 
 class PointPanel(Card):

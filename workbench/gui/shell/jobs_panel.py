@@ -241,15 +241,10 @@ LINES = 2
 
 
 class Banner(QWidget):
-    """One sentence with a sign for its level and a button that closes it.
+    """One sentence with a sign for its level and a button that closes it."""
 
-    Signals:
-        closed: the button was pressed.
-        more_asked: (sentence) the person wants to read all of a long one.
-    """
-
-    closed = Signal()
-    more_asked = Signal(str)
+    closed = Signal()  # the button was pressed
+    more_asked = Signal(str)  # (sentence) the person wants to read all of a long one
 
     def __init__(self) -> None:
         super().__init__()

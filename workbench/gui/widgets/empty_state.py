@@ -11,11 +11,7 @@ from workbench.gui.widgets.basic import button, label, row, stack
 
 
 class NothingYet(QWidget):
-    """A sentence in the middle of the page and buttons that lead to the pages that change it.
-
-    Attributes:
-        way: the first of the buttons, the highlighted one.
-    """
+    """A sentence in the middle of the page and buttons that lead to the pages that change it."""
 
     def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str, **more: str) -> None:
         """Make it; ``more`` names further pages, each with the text of its button (``NAME_go_PAGE``)."""
@@ -32,7 +28,7 @@ class NothingYet(QWidget):
         for at, (key, (_, text)) in enumerate(ways.items()):
             kind = "" if buttons else "primary"
             buttons.append(button(text, key, kind, press=lambda _checked, at=at: session.go(self._pages[at])))
-        self.way = buttons[0]
+        self.way = buttons[0]  # the first of the buttons, the highlighted one
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
         whole.setStretch(0, 2)
         whole.setStretch(4, 3)

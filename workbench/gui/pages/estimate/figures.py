@@ -38,23 +38,16 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Figure:
-    """One estimate.
+    """One estimate."""
 
-    Attributes:
-        column: the column, or two with × between them.
-        of: what it is of: ``mean``, ``median``, a share's value, …
-        kind: of number: ``share``, ``correlation``, or the column's kind.
-        hidden: whether the interval is most of what is possible.
-    """
-
-    column: str
-    of: str
-    kind: str
+    column: str  # the column, or two with × between them
+    of: str  # what it is of: `mean`, `median`, a share's value, …
+    kind: str  # of number: `share`, `correlation`, or the column's kind
     estimate: float
     low: float
     high: float
     biased: bool
-    hidden: bool
+    hidden: bool  # whether the interval is most of what is possible
 
     def stated(self, value: float) -> str:
         return stated(value, self.kind)
@@ -261,16 +254,11 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class EstimatedRelease:
-    """A verified release and what it says of the original. All of it is public, as the release is.
-
-    Attributes:
-        released: the release.
-        columns: what is estimated for each protected column.
-        summary: for each released column its name, how many values, the mean or the commonest, and the ends.
-    """
+    """A verified release and what it says of the original. All of it is public, as the release is."""
 
     released: VerifiedRelease
-    columns: tuple[ColumnView, ...]
+    columns: tuple[ColumnView, ...]  # what is estimated for each protected column
+    # For each released column its name, how many values, the mean or the commonest, and the ends.
     summary: tuple[tuple[str, ...], ...]
 
 

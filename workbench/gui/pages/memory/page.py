@@ -223,11 +223,7 @@ PHASES_OF_ONE = "phases"
 
 
 class StudyCard(Card):
-    """Shows the chart or the table, and both where there is room.
-
-    Attributes:
-        most: the width of the page, which the card asks for no more than.
-    """
+    """Shows the chart or the table, and both where there is room."""
 
     chosen = Signal()
 
@@ -235,7 +231,7 @@ class StudyCard(Card):
         super().__init__(pad=PAD, spacing=6)
         self._session = session
         self.result: StudyResult | None = None
-        self.most = 0
+        self.most = 0  # the width of the page, which the card asks for no more than
         self.figure: CurveFigure | None = None
         self.plot = CurvePlot("memory", tr("Memory against the batch"))
         self.table = LinesTable(session, "memory_table", tr("Memory of every setting"), COLUMNS)

@@ -51,22 +51,13 @@ class WayPane(Card):
     """The fields of one way; they follow table, plan and questions until a person chooses another value.
 
     ε is the plan's, which is chosen by what recipients will see; of the budget a way has δ alone.
-
-    Attributes:
-        facts: lines beside the cost.
-        wide: whether it needs the whole width of a page.
-        below: what is shown below fields and cost.
-        others: further buttons of the foot.
-        titles: what a person calls each field, where undo names it.
-        parts: the fields by their keys; in one that is typed into, a word is one step, not each of its letters.
-        results: a look into the newest release; ``None`` where it has none of its own.
     """
 
     changed = Signal()
     refreshed = Signal()
-    facts: tuple[FactOf, ...] = ()
-    wide = False
-    titles: Mapping[str, str] = {"delta": "δ"}
+    facts: tuple[FactOf, ...] = ()  # lines beside the cost
+    wide = False  # whether it needs the whole width of a page
+    titles: Mapping[str, str] = {"delta": "δ"}  # what a person calls each field, where undo names it
 
     def __init__(self, session: Session, what: ReleaseWords, kind: str = "", pad: int = 16) -> None:
         super().__init__(pad=pad)
@@ -82,11 +73,12 @@ class WayPane(Card):
             written=lambda key: isinstance(self.parts[key], QLineEdit),
         )
         self.delta = DeltaEntry(f"{what.name}_delta")
+        # The fields by their keys; in one that is typed into, a word is one step, not each of its letters.
         self.parts: dict[str, QWidget] = {"delta": self.delta}
         self._problem = label("", "problem", wrap=True, name=f"{what.name}_field_problem", hidden=True)
-        self.below: tuple[QWidget, ...] = ()
-        self.others: tuple[QWidget, ...] = ()
-        self.results: ReleasedPart | None = None
+        self.below: tuple[QWidget, ...] = ()  # what is shown below fields and cost
+        self.others: tuple[QWidget, ...] = ()  # further buttons of the foot
+        self.results: ReleasedPart | None = None  # a look into the newest release; `None` where it has none of its own
         self.delta.textEdited.connect(lambda _text: self.chose("delta"))
 
     def request(self) -> Parameters | None:

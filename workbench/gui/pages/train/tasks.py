@@ -180,25 +180,15 @@ def first_parameters(chosen: Learner, rows: int, epsilon: Decimal, left: Decimal
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """A training as the window follows it.
+    """A training as the window follows it."""
 
-    Attributes:
-        title: what a person calls the model.
-        folder: where it goes.
-        epsilon: what it costs.
-        pausable: whether it can go on after a pause.
-        quiet: whether no private figure is shown.
-        test: images that were declared public, to measure the accuracy on.
-        resumed: the folder of the checkpoint that it goes on from.
-    """
-
-    title: str = ""
-    folder: Path = Path()
-    epsilon: Decimal = Decimal(0)
-    pausable: bool = False
-    quiet: bool = False
-    test: ImageSet | None = None
-    resumed: Path | None = None
+    title: str = ""  # what a person calls the model
+    folder: Path = Path()  # where it goes
+    epsilon: Decimal = Decimal(0)  # what it costs
+    pausable: bool = False  # whether it can go on after a pause
+    quiet: bool = False  # whether no private figure is shown
+    test: ImageSet | None = None  # images that were declared public, to measure the accuracy on
+    resumed: Path | None = None  # the folder of the checkpoint that it goes on from
 
 
 def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str, tuple[str, ...]], None]) -> None:
