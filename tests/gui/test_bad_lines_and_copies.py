@@ -1,11 +1,15 @@
 """A file that is refused shows the place, and loads once it is mended; what is copied says that it is private."""
 
+import threading
+
 import pytest
 from hands import Hands, go_to
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
+from workbench.data import table
+from workbench.data.ending import ending
 from workbench.data.read import read_table
 from workbench.gui.pages.data.dialect import lines_near, notices_in_words
 from workbench.gui.shell.main_window import MainWindow
@@ -204,12 +208,17 @@ FIRST = (
 )
 
 
-def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands, tmp_path, idle):
+def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands, tmp_path, idle, monkeypatch):
+    looks: list[threading.Thread] = []
+    monkeypatch.setattr(table, "ending", lambda rows: (looks.append(threading.current_thread()), ending(rows))[1])
     open_file(window, tmp_path, idle, CELLS)
     assert f"⚠ The {FIRST}" in hands.text("data_notices")
     assert hands.text("data_notices").endswith("The fields named here are under “How it is read”.")
     hands.click("view_dialect")
     assert hands.text("data_notices").endswith("use “trim cells” to strip them."), "the fields are in sight"
+    hands.click("view_rows")
+    assert len(looks) == 1, "the last rows are looked at once, not at every change"
+    assert looks[0] is not threading.main_thread()
     open_file(window, tmp_path, idle, "a,b\n1,2\n3,4\n")
     assert not hands.sees("data_notices")
 

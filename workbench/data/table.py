@@ -251,7 +251,7 @@ class Table:
             f"{', '.join(self.renamed)}; use --header no if the first row is data"
         )
 
-    @property
+    @cached_property
     def last_rows(self) -> tuple[str, ...]:
         """What a person should look at in the last rows, a sentence each; nothing of rows that are not in memory."""
         return ending(self.stored) if isinstance(self.stored, pl.DataFrame) else ()

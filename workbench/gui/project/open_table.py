@@ -137,6 +137,7 @@ def load_joined(
     known = {column.name: column for column in plan.columns}
     both = plan.with_(columns=tuple(known.get(column.name, column) for column in drafted.columns))
     both = both.with_unit(persons[0]).with_(join=Join(on=persons[1], reading=stated))
+    _ = table.last_rows  # as load() does
     both.problems()  # makes the grid of every column once, here rather than on the GUI thread
     return dataclasses.replace(opened, table=table, profile=columns, second_stamp=second.stamp), both
 
@@ -337,6 +338,7 @@ def load(
     require_unchanged(source, stamp)
     columns = profile(table, cancel=cancel, emit=emit)
     _ = table.frame  # pages use all rows: one that is read in parts is loaded here, not on the GUI thread
+    _ = table.last_rows  # it is kept: pages say it at every change
     declared: tuple[Attribute, ...] = ()
     target = None
     described: Sample | None = None
