@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -184,6 +185,33 @@ def charters(tree: Tree) -> Iterator[str]:
             yield f"{file} does not begin with a one-line charter: a docstring that ends with a full stop"
 
 
+def described_methods(tree: Tree) -> Iterator[str]:
+    """Every public method below the window says what it does, or overrides one of this program that does."""
+    classes = [
+        (file, node)
+        for file in tree.python("workbench")
+        if "gui" not in file.parts  # most of its methods override those of Qt or of the page frame
+        for node in ast.parse(tree.text(file)).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    said: dict[str, set[str]] = defaultdict(set)
+    bases: dict[str, set[str]] = defaultdict(set)
+    for _, node in classes:
+        said[node.name] |= {m.name for m in node.body if isinstance(m, ast.FunctionDef) and ast.get_docstring(m)}
+        bases[node.name] |= {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases} - {
+            node.name
+        }
+
+    def says(name: str, method: str) -> bool:
+        return method in said[name] or any(says(base, method) for base in bases[name])
+
+    for file, node in classes:
+        for method in node.body if node.name[0] != "_" else ():
+            public = isinstance(method, ast.FunctionDef) and method.name[0] != "_"
+            if public and ast.unparse(method.body[-1]) != "..." and not says(node.name, method.name):
+                yield f"{file}:{method.lineno} {node.name}.{method.name} has no docstring, and overrides none that has"
+
+
 def every_folder_is_a_package(tree: Tree) -> Iterator[str]:
     """No folder of the program lacks its ``__init__``, and packaging/ has none, as it would shadow a library."""
     folders = {file.parent for file in tree.python("workbench")}
@@ -356,6 +384,7 @@ RULES: tuple[Callable[[Tree], Iterator[str]], ...] = (
     nothing_postponed,
     distinct_test_names,
     charters,
+    described_methods,
     every_folder_is_a_package,
     reasons_of_dependencies,
     pinned,

@@ -21,6 +21,7 @@ deep = ["torch>=2.13"]  # networks
 GRR = "MECHANISM_FILE = True\nGRR = Mechanism(name='grr')\n"
 RISK = {"workbench/risk/__init__.py": '"""What others could learn."""\n'}
 API = {"workbench/api/__init__.py": '"""The same from Python."""\n'}
+SAYS = 'class A:\n    def of(self):\n        "What of."\n'
 MANY = "a, b, c, d, e, f, g, h, i"
 SOUND = {
     "workbench/__init__.py": '"""A sound little workbench."""\n',
@@ -64,7 +65,8 @@ def test_every_list_that_is_looked_at_is_there():
 
 
 def test_a_sound_checkout_has_no_fault(tmp_path):
-    assert faults(plant(tmp_path, {})) == []
+    overrides = {"workbench/a.py": f"{SAYS}class B(A):\n    def of(self): return 1\n"}
+    assert faults(plant(tmp_path, overrides)) == []
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,8 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
         ({"tests/a/test_x.py": "", "tests/b/test_x.py": ""}, "tests/b/test_x.py has the name of tests/a/test_x.py"),
         ({"workbench/__init__.py": ""}, "workbench/__init__.py does not begin with a one-line charter"),
         ({"workbench/__init__.py": '"""Words without an end"""'}, "workbench/__init__.py does not begin"),
+        ({"workbench/a.py": "class A:\n    def of(self): return 1\n"}, "workbench/a.py:2 A.of has no docstring"),
+        ({"workbench/a.py": f"{SAYS}class B(A):\n    def at(self): return 1\n"}, "a.py:5 B.at has no docstring"),
         ({"workbench/data/read.py": "x = 1\n"}, "workbench/data has no __init__.py"),
         ({"packaging/__init__.py": ""}, "would shadow the library"),
         ({"pyproject.toml": PYPROJECT.replace("  # columns", "")}, 'does not say why "numpy>=2" is there'),

@@ -107,7 +107,6 @@ class _OfPersons(Rows):
         return kept_rows(ids, self._most, self._coins, counted=self._counted)
 
     def load(self) -> pl.DataFrame:
-        """Return all rows."""
         return _emptied(self._rows.load(), self._person, self._chosen)
 
     def parts(self, at_once: int) -> Iterator[Part]:

@@ -101,11 +101,9 @@ class Part(Rows):
     read: Callable[[], pl.DataFrame]  # reads them
 
     def load(self) -> pl.DataFrame:
-        """Return the rows."""
         return self.read()
 
     def parts(self, at_once: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows in slices."""
         frame = self.load()
         return (frame.slice(start, at_once) for start in range(0, self.height, at_once))
 
@@ -118,7 +116,6 @@ class Rewritten(Rows):
         self.height, self.columns = rows.height, columns
 
     def load(self) -> pl.DataFrame:
-        """Return all rows."""
         return self._work(self._rows.load())
 
     def parts(self, at_once: int) -> Iterator[Part]:
@@ -144,11 +141,9 @@ class WithEmptyRows(Rows):
         self.height, self.columns = rows.height + len(self._before), rows.columns
 
     def load(self) -> pl.DataFrame:
-        """Return all rows."""
         return with_empty_rows(self._rows.load(), self._before)
 
     def parts(self, at_once: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows."""
         done = 0
         for part in self._rows.parts(at_once):
             first, last = np.searchsorted(self._before, (done, done + part.height))

@@ -96,7 +96,6 @@ class Attribute(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check the values one by one, then against each other."""
         super().__post_init__()
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             lower, upper = (written_bound(bound, self.kind) for bound in (self.lower, self.upper))

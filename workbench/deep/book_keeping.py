@@ -204,8 +204,6 @@ class BookKeepingClippedSum(BoundEngine):
         self.clipping = SinglePrecision(rule, clip, max(map(_terms, self._layers)) + len(self._layers))
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
-        """Return the sums of a batch."""
-
         def chunk(part: slice) -> StepSums:
             y = targets[part]
             present = y >= 0

@@ -80,7 +80,6 @@ class MemoryStudy(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check the values one by one, then the lists."""
         super().__post_init__()
         _ = self.inputs
         for field in ("batches", "hidden", "reductions"):

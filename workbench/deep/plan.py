@@ -220,7 +220,6 @@ class DpSgdPlan(Parameters):
     )
 
     def __post_init__(self) -> None:
-        """Check the values one by one, then against each other."""
         super().__post_init__()
         network(self.network)
         if self.noise is None and self.epsilon is None:

@@ -475,7 +475,6 @@ class TableClippedSum(TableEngine):
         return room
 
     def _chunk(self, rows: NDArray[np.int64], *, measure: bool) -> tuple[int, float, int]:
-        """Write Σ fᵢgᵢ of some rows into the flat total; return rows, loss and rows classified right."""
         room = self._room(-(-len(rows) // _LEVEL) * _LEVEL)
         take(self._x, self._y, rows, room.entering[0], room.classes, room.each[0])
         self._forward(room)

@@ -45,16 +45,13 @@ class UserNetwork(Network):
     converts: bool = False  # whether a GroupNorm takes the place of each layer that mixes rows
 
     def configured(self, options: Mapping[str, Any]) -> UserNetwork:
-        """Return the network as a plan configures it."""
         return replace(self, converts=bool(options[CONVERT]))
 
     @property
     def beyond(self) -> str:
-        """What the guarantee assumes of the network, in a sentence."""
         return SENTENCE.format(name=self.name)
 
     def facts(self) -> dict[str, Any]:
-        """Return what a card says of the code."""
         return {"code_sha256": self.code, **({CONVERT: True} if self.converts else {})}
 
     def from_facts(self, stated: Any, weights: Path | None) -> UserNetwork:
@@ -89,11 +86,9 @@ class UserNetwork(Network):
         return (inputs, classes)
 
     def parameters(self, inputs: int, classes: int) -> int:
-        """Return the number of weights and biases that learn."""
         return sum(p.numel() for p in self.build(inputs, classes).parameters())
 
     def frozen_weights(self, inputs: int, classes: int) -> int:
-        """Return the number of weights that do not learn and are held in the file of a model."""
         from workbench.deep.frozen_weights import frozen
 
         return sum(t.numel() for t in frozen(self.build(inputs, classes)).values())

@@ -249,7 +249,6 @@ class Choosing(Model[Facts]):
         return self.columns_used
 
     def more(self) -> dict[str, Any]:
-        """Return the names."""
         return {self.named: list(self.columns_used)}
 
     @classmethod

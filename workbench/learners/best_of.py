@@ -121,7 +121,6 @@ class Setting(FitSetting[BestParameters]):
         return candidates(self.parameters.candidates, REGRESSION if self.target.numeric else CLASSIFICATION)
 
     def check(self) -> None:
-        """Raise :class:`ParameterError` where a candidate cannot use these columns."""
         for candidate in self.candidates:
             candidate.learner.require(self.attributes, self.target)
             self.parameters_of(candidate)
@@ -204,15 +203,12 @@ class BestModel(Model[Setting]):
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the chosen model looks at."""
         return self.best_.attributes_used
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return what the chosen model predicts for each row (n,)."""
         return self.best_.predict(X)
 
     def more(self) -> dict[str, Any]:
-        """Return the candidate and its model."""
         return {"chosen": self.best_params_, "model": self.best_.to_plain()}
 
     @classmethod
@@ -244,11 +240,9 @@ class BestClassModel(BestModel, Classifier[Setting]):
     parameters_type, setting_type = BestParameters, Setting
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the class code of each row (n,)."""
         return np.asarray(self.best_.predict(X), dtype=np.int64)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row) (n, k)."""
         chances: NDArray[np.float64] = self.best_.predict_proba(X)  # type: ignore[attr-defined]
         return chances
 

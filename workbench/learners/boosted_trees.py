@@ -149,7 +149,6 @@ class BoostedSetting(Setting):
         return np.asarray(self.reach(tree) * (shares[:, 1] - shares[:, 0]))
 
     def looked_at(self) -> Iterator[list[tuple[int, ...]]]:
-        """Yield for each tree the columns that each of its levels looks at: all of them."""
         every = tuple(range(len(self.columns.sizes)))
         for _ in range(self.shape.trees):
             yield [every] * len(self.shape.splits)
@@ -177,7 +176,6 @@ class BoostedSetting(Setting):
         return self.nodes(len(self.shape.splits))
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers each query releases."""
         found = super().lengths()
         for number in range(self.corrections):
             column, parts = self.turn(number)
@@ -186,7 +184,6 @@ class BoostedSetting(Setting):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Each query with its weight in the split of ε."""
         shape = self.shape
         if not isinstance(shape, Corrected):
             return super().weights

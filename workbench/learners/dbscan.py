@@ -105,7 +105,6 @@ class Setting(FitSetting[DbscanParameters]):
 
     @cached_property
     def shares(self) -> dict[str, Decimal]:
-        """The one query has all of ε."""
         return {COUNTS: exact(self.epsilon)} if self.private else {}
 
     def check(self) -> None:
@@ -113,7 +112,6 @@ class Setting(FitSetting[DbscanParameters]):
         _ = self.sizes
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers the query releases."""
         return {COUNTS: self.cells}
 
     @cached_property

@@ -209,7 +209,6 @@ class Setting(FitSetting[KMeansParameters]):
         return _REACH.get(label, 1.0)
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers each query releases."""
         other = {MEAN: self.width, **dict.fromkeys(_SINGLE, 1)}
         return {label: other.get(label, self.groups * (self.width + 1)) for label in self.labels}
 

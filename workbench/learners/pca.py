@@ -93,7 +93,6 @@ class Setting(FitSetting[PcaParameters]):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Each query with its weight in the split of ε."""
         return _WEIGHTS
 
     def limit(self, scatter: float) -> float:
@@ -124,7 +123,6 @@ class Setting(FitSetting[PcaParameters]):
         return max(1, math.floor(self.limit(scatter) * self.size**2))
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers each query releases."""
         return {MEAN: self.width, SCATTER: 1, PRODUCTS: self.width * (self.width + 1) // 2}
 
 
@@ -266,7 +264,6 @@ class PCAModel(Model[Setting]):
         return np.clip(out, lower, upper)
 
     def predict(self, X: ArrayLike) -> Doubles:
-        """Return the components of each row (n, k)."""
         return self.transform(X)
 
     def rebuild(self, made: ArrayLike) -> Doubles:
@@ -279,7 +276,6 @@ class PCAModel(Model[Setting]):
 
     @classmethod
     def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
-        """Return the components."""
         return {"components": _components(values, setting)}
 
 

@@ -57,7 +57,6 @@ class Setting(FitSetting[StandardizeParameters]):
 
     @staticmethod
     def require_columns(attributes: Sequence[Attribute]) -> None:
-        """Raise :class:`ParameterError` where there is no column of numbers."""
         if not any(attribute.numeric for attribute in attributes):
             hint = ("give one at least", "leave this step out")
             raise ParameterError("there is no column of numbers to scale", hint=hint)
@@ -92,7 +91,6 @@ class Setting(FitSetting[StandardizeParameters]):
         return tuple(made)
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers each query releases."""
         return {query.label: query.length for query in self.queries}
 
 

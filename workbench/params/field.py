@@ -196,7 +196,6 @@ class BooleanField(Field):
     """True or false; the numbers 0 and 1 are refused."""
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         return "true or false"
 
     def _check(self, value: Any, name: str) -> bool:
@@ -222,7 +221,6 @@ class TextField(Field):
     file: str = ""
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         return f"a text of {0 if self.may_be_empty else 1} to {self.longest} characters"
 
     def _check(self, value: Any, name: str) -> str:
@@ -248,7 +246,6 @@ class ChoiceField(Field):
         return self.choices() if callable(self.choices) else self.choices
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         choices = ", ".join(self.words)
         return f"one of {choices}"
 
@@ -270,7 +267,6 @@ class TextsField(Field):
     repeated: bool = False  # whether its option is given once for each of them, and not once with commas between them
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         return f"a list of at least {self.shortest} different texts" if self.shortest else "a list of different texts"
 
     def _check(self, value: Any, name: str) -> tuple[str, ...]:
@@ -292,7 +288,6 @@ class TextsField(Field):
         return string if isinstance(string, list) else [part.strip() for part in string.split(",")]
 
     def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
         return None if value is None else list(value)
 
 

@@ -25,7 +25,6 @@ class LevelsField(Field):
     most: int = 1000
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         return f"numbers from {self.at_least:g} to {self.upto:g} such as 0.1,1,10 or 0.1:100:13"
 
     def _number(self) -> RealField:
@@ -56,7 +55,6 @@ class LevelsField(Field):
         return [low, *_between(low, high, count), high]
 
     def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
         return None if value is None else list(value)
 
 
@@ -72,11 +70,9 @@ class NestedField(Field):
     of: type[Parameters]
 
     def expected(self) -> str:
-        """Return what a value must be, in words."""
         return f"a table of the keys {', '.join(map(self.of.key_of, self.of.declared()))}"
 
     def called(self) -> str:
-        """Return what a value is not."""
         return "a table"
 
     def _check(self, value: Any, name: str) -> Parameters:
@@ -87,7 +83,6 @@ class NestedField(Field):
         raise self.refuse(value, name)
 
     def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
         return None if value is None else value.to_plain()
 
 
@@ -99,7 +94,6 @@ class RecordsField(Field):
     named: str = "name"
 
     def expected(self) -> str:
-        """Say what a value must be."""
         return f"a list of {self.of.__name__} tables"
 
     def _check(self, value: Any, name: str) -> tuple[Any, ...]:
@@ -118,7 +112,6 @@ class RecordsField(Field):
         return tuple(out)
 
     def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
         return [item.to_plain() for item in value]
 
 

@@ -112,7 +112,6 @@ class RowsOnWorkers(SpilledRows):
 
     @property
     def kept_text(self) -> int:
-        """The bytes of text of kept columns, once all rows are checked."""
         return self._text
 
     def sent(self) -> _There:

@@ -251,7 +251,6 @@ class SpilledRows(ReadByColumns):
         return self._spill.text
 
     def made(self, part: Table, columns: list[Any]) -> _OfPart:
-        """Return what is kept of a part."""
         protected = len(self._columns)
         cells = np.empty(part.rows, self._packed)
         for position, own in enumerate(columns[:protected]):
@@ -262,7 +261,6 @@ class SpilledRows(ReadByColumns):
         return _OfPart(Rows(cells, kept), fit)
 
     def keep(self, made: _OfPart) -> None:
-        """Keep what :meth:`made` returned."""
         self._fit = [a and b for a, b in zip(self._fit, made.kept_fit, strict=False)] or self._fit
         self._spill.add(made.rows, np.array([0, len(made.rows.cells)], np.int64))
 

@@ -28,7 +28,6 @@ class BarsView(FigureView):
         super().__init__(_surroundings(figure), theme)
 
     def to_x(self, value: float) -> float:
-        """Return the pixel of a share."""
         return self.plot.left() + value / ROOM * self.plot.width()
 
     def to_y(self, value: float) -> float:

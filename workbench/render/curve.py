@@ -62,7 +62,6 @@ class CurveView(FigureView):
         return self.plot.left() + math.log(value / low) / math.log(high / low) * self.plot.width()
 
     def to_y(self, value: float) -> float:
-        """Return the pixel of a value of the vertical axis."""
         low, high = self.upward
         return self.plot.bottom() - (value - low) / (high - low) * self.plot.height()
 

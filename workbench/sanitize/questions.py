@@ -252,13 +252,13 @@ class PlannedColumn(Protocol):
     """What is read of a column of a plan or of a draft."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
 
     @property
-    def action(self) -> str: ...  # noqa: D102
+    def action(self) -> str: ...
 
     @property
-    def role(self) -> str | None: ...  # noqa: D102
+    def role(self) -> str | None: ...
 
 
 def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:

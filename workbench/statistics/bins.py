@@ -187,15 +187,12 @@ class Periods(Bins):
 
     @property
     def called(self) -> str:
-        """The column and the period."""
         return f"{self.column.name}:{self.period}"
 
     def labels(self) -> list[str]:
-        """Return the name of each period."""
         return list(self.names)
 
     def codes(self, rows: ReadRows) -> NDArray[np.int64]:
-        """Return the period of each row (n,); :data:`NOBODY` where the date is missing."""
         x = rows.numbers(self.grid)
         missing = np.isnan(x)
         days = np.clip(np.where(missing, self.starts[0], x), *self.column.bounds())

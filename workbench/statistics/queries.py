@@ -233,7 +233,6 @@ class Counted(ReadByColumns):
         return [query.of_part(part, self._held.get(query.label)) for query in self._queries]
 
     def keep(self, made: list[NDArray[Any]]) -> None:
-        """Add it."""
         for query, found in zip(self._queries, made, strict=True):
             if query.label in self._held:
                 self._held[query.label].add(found)

@@ -140,12 +140,10 @@ class CountedTables(ReadByColumns):
         return sum(math.prod(self._columns[place].size for place in table) for table in self._tables)
 
     def made(self, part: Table, columns: list[Codes]) -> list[NDArray[np.int64]]:
-        """Return the tables of a part."""
         rows = _present(self._columns, columns)
         return [rows.counts(table, [self._columns[place].size for place in table]) for table in self._tables]
 
     def keep(self, made: list[NDArray[np.int64]]) -> None:
-        """Add them."""
         for table, found in zip(self._tables, made, strict=True):
             self._counts[table] = self._counts.get(table, np.int64(0)) + found
 
@@ -166,11 +164,9 @@ class KeptRows(ReadByColumns):
         self._parts: list[CodedRows] = []
 
     def made(self, part: Table, columns: list[Codes]) -> CodedRows:
-        """Return the rows of a part."""
         return _present(self._columns, columns)
 
     def keep(self, made: CodedRows) -> None:
-        """Keep them."""
         self._parts.append(made)
 
     @property

@@ -219,11 +219,9 @@ class Sums(ReadByColumns):
         self.total: Any = None  # of all parts that were read; `None` before the first
 
     def made(self, part: Any, columns: list[Any]) -> Any:
-        """Return the numbers of a part."""
         return self._part(columns)
 
     def keep(self, made: Any) -> None:
-        """Add them."""
         self.total = made if self.total is None else self.total + made
 
 

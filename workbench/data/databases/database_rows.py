@@ -83,7 +83,6 @@ class DatabaseRows(Rows):
         return self if len(self._bytes) > IN_MEMORY else self._all()
 
     def pieces(self, size: int) -> Iterator[Piece]:
-        """Yield the rows as they arrived."""
         before = 0
         for kept in self._kept:
             assert kept.keys is not None

@@ -50,7 +50,6 @@ class ConvolutionalNetwork(Network):
 
     @property
     def frozen(self) -> str:
-        """The name of the features."""
         return "" if self.front is None else self.front.frozen
 
     def preparing(self) -> int:
@@ -67,7 +66,6 @@ class ConvolutionalNetwork(Network):
         return (*found, *((self.units,) if self.units else ()), classes)
 
     def parameters(self, inputs: int, classes: int) -> int:
-        """Return the number of weights and biases."""
         total, features = 0, 0
         for one, before, _, (height, width) in self._sizes(inputs):
             total += (one.kernel**2 * before + 1 + (2 if self.groups else 0)) * one.channels
@@ -87,7 +85,6 @@ class ConvolutionalNetwork(Network):
         return UNBOUNDED if self.groups else IMAGE_ROWS
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
-        """Return the module with its public first weights."""
         import torch
         from torch import nn
 

@@ -49,7 +49,6 @@ class ScatterLinear(Network):
 
     @property
     def frozen(self) -> str:
-        """The name of the features."""
         return FEATURES
 
     def preparing(self) -> int:
@@ -112,18 +111,15 @@ class ScatterUpright(ScatterLinear):
     """
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
-        """Return the directions and the classes."""
         require_image(self.title, inputs)
         return (DIRECTIONS, classes)
 
     def prepared_width(self, inputs: int) -> int:
-        """Return the number of directions."""
         require_image(self.title, inputs)
         return DIRECTIONS
 
     @property
     def frozen(self) -> str:
-        """The name of what is fixed."""
         return f"upright, {FEATURES}, {DIRECTIONS} directions of pen strokes"
 
     def made(self, images: Tensor) -> Tensor:

@@ -79,7 +79,6 @@ class VggHead(Network):
         return {"weights_sha256": self.checksum, "reduction": self.reduction}
 
     def from_facts(self, stated: Any, weights: Path | None) -> VggHead:
-        """Return the network that a card describes, with the weights in the file ``weights``."""
         if weights is None:
             raise InputError(
                 f"the network “{self.title}” needs the public weights that it was trained on",
@@ -91,16 +90,13 @@ class VggHead(Network):
 
     @property
     def beyond(self) -> str:
-        """What the guarantee assumes of the weights."""
         return BEYOND.format(checksum=self.checksum)
 
     @property
     def frozen(self) -> str:
-        """The name of the features."""
         return f"vgg16 {self.checksum} reduced {self.reduction}"
 
     def prepared_width(self, inputs: int) -> int:
-        """Return the number of features."""
         _, height, width = self._reduced(image_shape(self.title, inputs))
         return STAGES[-1][-1] * (height // _STEP) * (width // _STEP)
 
@@ -132,7 +128,6 @@ class VggHead(Network):
         return torch.cat(parts)
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
-        """Return the head with its public first weights."""
         import torch
         from torch import nn
 

@@ -100,7 +100,6 @@ class Setting(FitSetting[AdditiveParameters]):
 
     @cached_property
     def used(self) -> int:
-        """How many columns are used."""
         every = len(self.attributes)
         if self.parameters.columns is not None:
             return min(self.parameters.columns, every)
@@ -232,7 +231,6 @@ class Setting(FitSetting[AdditiveParameters]):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Each query with its weight in the split of ε."""
         choosing = _CHOICE_SHARE if self.choices else 0.0
         turns = [self.turn(*turn) for turn in self.turns]
         asked, least, most = _START
@@ -352,7 +350,6 @@ class ClassModel(AdditiveModel, Classifier[Setting]):
     name, task = "additive-trees", CLASSIFICATION
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
-        """Return P(class | row) (n, k)."""
         return self.shares(self.scores(X))
 
     def shares(self, scores: Doubles) -> Doubles:

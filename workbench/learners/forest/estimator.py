@@ -186,7 +186,6 @@ class Setting(FitSetting[TreesParameters]):
         return (*(f"tree {tree + 1}: split {level}" for level in levels), f"tree {tree + 1}: leaves")
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers each query releases."""
         found: dict[str, int] = {}
         levels = len(self.shape.splits)
         for tree in range(self.shape.trees):
@@ -197,7 +196,6 @@ class Setting(FitSetting[TreesParameters]):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Each query with its weight in the split of ε."""
         shape, found = self.shape, dict[str, float]()
         for tree in range(shape.trees):
             *splits, leaves = self.labels(tree)
@@ -277,7 +275,6 @@ class ClassModel(ForestModel, Classifier[Setting]):
     name, task = "random-forest", CLASSIFICATION
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
-        """Return P(class | row) (n, k)."""
         return self.shares(X)
 
 

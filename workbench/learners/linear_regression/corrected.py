@@ -53,7 +53,6 @@ class CorrectedLineModel(CorrectedModel):
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the model looks at."""
         return self.encoding.names_of(np.flatnonzero(self.line_.slopes).tolist())
 
     def predict(self, X: ArrayLike) -> Doubles:
@@ -68,7 +67,6 @@ class CorrectedLineModel(CorrectedModel):
 
     @classmethod
     def of_figures(cls, facts: SanitisedFacts, values: Mapping[str, Any]) -> Self:
-        """Return the model of what :meth:`figures` wrote."""
         labels = list(Encoding(facts.attributes).labels)
         if plain_part(values, "columns", list) != labels:
             raise ParameterError("the key 'columns' does not name the columns of this model", "the model")

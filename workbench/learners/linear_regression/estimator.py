@@ -209,7 +209,6 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     @property
     def choosable(self) -> tuple[str, ...]:
-        """Names of the encoded columns."""
         return self.encoding.labels
 
     @cached_property
@@ -251,7 +250,6 @@ class Setting(FitSetting[LinearRegressionParameters]):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Each query with its weight in the split of ε."""
         part = self.parameters.selection_share if self.selects else 0.0
         again = {PRODUCTS: (1 - part) * _PRODUCTS_SHARE} if self.bends else {}
         if self.refines:

@@ -220,7 +220,6 @@ class Setting(FitSetting[LogisticRegressionParameters]):
 
     @property
     def weights(self) -> dict[str, float]:
-        """Each query with its weight in the split of ε."""
         if self.descent:
             return self.descent.weights
         if self.searches:
@@ -260,7 +259,6 @@ class Setting(FitSetting[LogisticRegressionParameters]):
         return max(1, math.floor(self.limit(label) * self._unit(label)))
 
     def lengths(self) -> dict[str, int]:
-        """Return how many whole numbers each query releases."""
         if self.descent:
             return self.descent.lengths()
         k, m = self.classes, self.used
@@ -430,7 +428,6 @@ class LogisticRegressionModel(Classifier[Setting]):
         return tuple(labels[j] for j in self._used)
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
-        """Return P(class | row) (n, k)."""
         places = self.setting.encoding.places(X)
         scores = self.axes_.heights(places, self.weights_) if self.axes_ else heights(places, self.weights_)
         return probabilities(scores)

@@ -224,17 +224,14 @@ class AnsweredRows(Model[Setting]):
         return self.setting.to_numbers(np.array(self.cells, dtype=np.int64)[self.require_answered(X)])
 
     def more(self) -> dict[str, Any]:
-        """Return the asked rows."""
         return {"asked": self.asked.to_plain()}
 
     @classmethod
     def read(cls, values: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
-        """Return the asked rows."""
         return {"asked": AskedRows.from_plain(plain_part(values, "asked", list), setting.attributes)}
 
     @classmethod
     def lengths(cls, setting: Setting, answered: Mapping[str, Any], **read: Any) -> Mapping[str, int]:
-        """Return the number of answers: one for each asked row."""
         return {_ANSWERS: len(read["asked"])}
 
 
@@ -311,7 +308,6 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
     empty_rows = True  # a row's block follows from its place
 
     def randomness(self, rows: int) -> str:
-        """Return where the randomness of the predictions comes from, for their card."""
         return "a cell of a public grid by whole-number weights, exactly, with random bits from the operating system"
 
     trainer: ClassVar[Callable[..., BlockModel]]

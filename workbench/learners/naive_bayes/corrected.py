@@ -69,7 +69,6 @@ class CorrectedBayesModel(CorrectedModel):
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
-        """Names of the columns that the model looks at."""
         return tuple(self.facts.attributes[j].name for j in self.densities_)
 
     @property
@@ -93,7 +92,6 @@ class CorrectedBayesModel(CorrectedModel):
 
     @classmethod
     def of_figures(cls, facts: SanitisedFacts, values: Mapping[str, Any]) -> Self:
-        """Return the model of what :meth:`figures` wrote."""
         count = len(facts.target.values())
         sizes = numbers_part(values, "class_sizes", (count,), 0.0, _MOST_ROWS)
         if not sizes.all():

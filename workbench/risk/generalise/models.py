@@ -133,7 +133,6 @@ class EntropyDiversity(PrivacyModel):
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
-        """Return which classes have the entropy."""
         assert self.entropy_l is not None
         least = math.log(self.entropy_l) - ROUNDING
         return of_each_sensitive(problem, groups, judged, lambda found, _: found.entropy >= least)

@@ -186,7 +186,6 @@ class Dates(Builder):
         object.__setattr__(self, "steps", tuple(sorted(self.steps, key=list(UNITS).index)))
 
     def levels(self, values: Sequence[str]) -> Labels:
-        """Return what each level keeps."""
         dates = [_date(value) for value in values]
         return [[UNITS[step](date) for date in dates] for step in self.steps]
 
@@ -235,7 +234,6 @@ class Rounding(Builder):
     )
 
     def levels(self, values: Sequence[str]) -> Labels:
-        """Return the rounded numbers."""
         numbers, out = [as_number(value) for value in values], Labels()
         for step in self.steps:
             # Of the rounded number, not of the original: otherwise a level would separate what the one below it joins.
