@@ -1,7 +1,5 @@
 """The same plans without a window: one file per command, listed here."""
 
-from __future__ import annotations
-
 from workbench.cli.main import main
 
 __all__ = ["main"]

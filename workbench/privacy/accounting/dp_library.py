@@ -4,8 +4,6 @@ Two threads that import different parts of one package may each wait for the oth
 module that is half made, and what is missing in it looks like a bug. Here the second thread waits for all of it.
 """
 
-from __future__ import annotations
-
 import dp_accounting
 from dp_accounting import rdp
 from dp_accounting.pld import common, pld_pmf, privacy_loss_distribution

@@ -1,6 +1,4 @@
 """Limits that forms and schemas need too, without numpy."""
 
-from __future__ import annotations
-
 MOST_CELLS = 4096
 """Most cells of a mechanism's table; a domain of more names has randomised response in closed form."""

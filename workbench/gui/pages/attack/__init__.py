@@ -1,7 +1,5 @@
 """The Attack page: what an attacker gets from a release or a model, beside a guess, strangers, and what ε allows."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
 from workbench.gui.style.language import tr_later

@@ -1,7 +1,5 @@
 """The Calculator page: what training with DP-SGD costs, before there is any run."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

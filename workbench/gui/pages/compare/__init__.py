@@ -1,7 +1,5 @@
 """The Compare page: every study of this session and every released model in one table, and lines drawn together."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
 from workbench.gui.style.language import tr_later

@@ -1,7 +1,5 @@
 """The Explain page: what an ε means, what others have published, and a guided choice of one."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

@@ -1,7 +1,5 @@
 """The Generalise page: a table made k-anonymous and the like, and what it still reveals."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.risk import known
 from workbench.gui.style.language import tr_later

@@ -1,7 +1,5 @@
 """The Help page: every topic, searched by typing."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

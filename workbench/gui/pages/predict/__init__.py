@@ -1,7 +1,5 @@
 """The Predict page: a released model applied to the table that is open."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

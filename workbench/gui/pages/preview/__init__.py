@@ -1,7 +1,5 @@
 """The Preview page: one private draw of the plan beside the original."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

@@ -1,7 +1,5 @@
 """Questions: who gets the release, which columns they need, and what they will ask of it."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

@@ -1,7 +1,5 @@
 """The RAPPOR page: what a collection costs and can detect, simulated or released, decoded and looked at."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

@@ -1,7 +1,5 @@
 """The Released page: everything that was released or paid for, with its files."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

@@ -1,7 +1,5 @@
 """The page on which a way to release and an ε are chosen: what recipients will see of what they ask."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.style.language import tr_later
 

@@ -1,7 +1,5 @@
 """The Why page: where the accuracy of a private model goes, and what would help most."""
 
-from __future__ import annotations
-
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import has_run
 from workbench.gui.style.language import tr_later

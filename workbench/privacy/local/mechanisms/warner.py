@@ -5,8 +5,6 @@ coin that tells the truth on heads and tosses again on tails has p = 3/4, which 
 heads and "yes" on tails has no finite ε, because a "no" is then certainly true.
 """
 
-from __future__ import annotations
-
 from workbench.privacy.local.mechanisms.base import Mechanism
 from workbench.privacy.local.mechanisms.grr import randomised_response
 
