@@ -28,8 +28,7 @@ READING = "how the file is read, where the guess is wrong (see `workbench help r
 """Heading of the reading options, which nearly every command has and few calls need: the help only lists them."""
 
 
-READ_AS = "read_as"
-"""What the options of a command get for how a plan has its table read, which advice repeats."""
+READ_AS = "read_as"  # what the options of a command get for how a plan has its table read, which advice repeats
 
 P = TypeVar("P", bound=Parameters)
 

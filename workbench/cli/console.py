@@ -91,8 +91,7 @@ def _can_write(stream: TextIO, text: str) -> bool:
 
 Work = Callable[[Emit, CancelToken], dict[str, Any]]
 
-GRACE = 0.5
-"""Seconds after a Cancel in which the work has to end by itself before the program ends without it."""
+GRACE = 0.5  # seconds after a Cancel in which the work has to end by itself before the program ends without it
 
 _LOOK = 0.05  # seconds between two looks whether a Cancel was requested
 _NAMING = 5.0  # seconds for files that are just given their names

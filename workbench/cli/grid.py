@@ -26,8 +26,7 @@ from workbench.studies.grid.lines import sweep_lines
 from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
 _TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
-_LONGEST = 30
-"""Most lines that are printed: the best ones."""
+_LONGEST = 30  # most lines that are printed: the best ones
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

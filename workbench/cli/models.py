@@ -13,15 +13,13 @@ from workbench.params import ParameterError, Parameters, RealField
 from workbench.privacy.accounting.event import RELATION
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
-PREFIX = "model"
-"""What the options of parameters begin with in the parsed options: models that name one alike share it."""
+PREFIX = "model"  # what the options of parameters begin with in the parsed options: models that name one alike share it
 
 TARGET_HELP = "the column to predict, or that a model which predicts nothing leaves out"
 
 EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
-OF_EVERY_MODEL = ("epsilon", "delta")
-"""Parameters that the command itself asks for."""
+OF_EVERY_MODEL = ("epsilon", "delta")  # parameters that the command itself asks for
 
 
 def one_of(models: Sequence[Learner | Network]) -> str:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from workbench.params import ParameterError
 
-OPTION, KEY = "--impossible", "impossible"
-"""Where statements are written: on the command line, and in a plan."""
+OPTION, KEY = "--impossible", "impossible"  # where statements are written: on the command line, and in a plan
 
 
 @dataclass(frozen=True)

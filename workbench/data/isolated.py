@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 LOOK = 0.05
 """Seconds between two checks of the cancel token, the clock and, if the system limits no memory, the process's size."""
 
-PATIENCE = 4
-"""Factor from a file's processor time to the wall-clock time it may take: other programs run as well."""
+PATIENCE = 4  # factor from a file's processor time to the wall-clock time it may take: other programs run as well
 
 
 def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:

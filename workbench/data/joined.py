@@ -38,8 +38,7 @@ from workbench.params import InputError, Parameters, text
 from workbench.params.lists import nested
 from workbench.privacy.entropy import Entropy, OsEntropy
 
-AGAIN = "_2"
-"""What the name of a column of the second table ends in where the first one has a column of that name."""
+AGAIN = "_2"  # what the name of a column of the second table ends in where the first one has a column of that name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,8 +50,7 @@ def _digest(views: Sequence[AnyBytes], cancel: CancelToken) -> bytes:
 
 SAMPLE_PREFIX = "sample:"
 
-IN_PARTS_FROM = 64 * 1024 * 1024
-"""Size in bytes above which a file of text is read in parts instead of into memory."""
+IN_PARTS_FROM = 64 * 1024 * 1024  # size in bytes above which a file of text is read in parts instead of into memory
 
 __all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table", "require_options"]
 
@@ -174,8 +173,7 @@ def _head(file: Path) -> bytes:
         return stream.read(HEAD)
 
 
-_MOST_OPEN = 500
-"""Files of a folder that are open at a time, where each stays open; more of them are read whole."""
+_MOST_OPEN = 500  # files of a folder that are open at a time, where each stays open; more of them are read whole
 
 
 def _open_all(files: Sequence[Path]) -> list[AnyBytes]:

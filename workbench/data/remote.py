@@ -26,8 +26,7 @@ _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/(/?)[^/]", re.IGNORECASE)
 _SECRET = re.compile(r"passw|pwd|secret|token|sig|credential|key|auth", re.IGNORECASE)
 """In the name of a parameter that may let others in."""
 _PIECE = 1 << 23
-_SILENCE = 60
-"""Seconds in which a web server says something."""
+_SILENCE = 60  # seconds in which a web server says something
 
 
 def is_remote(source: str) -> bool:

@@ -32,8 +32,7 @@ P_co = TypeVar("P_co", covariant=True)
 
 _THREADS = 2
 _BYTES_OF_A_CELL = 16
-_SHARE_OF_FREE = 0.6
-"""Share of the free memory that a table which is read whole may take."""
+_SHARE_OF_FREE = 0.6  # share of the free memory that a table which is read whole may take
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 _, QUASI, SENSITIVE, _ = ROLES
 DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
-RELEASED = "released"
-"""The origin of bounds or a domain that a release of values has published, at its own ε."""
+RELEASED = "released"  # the origin of bounds or a domain that a release of values has published, at its own ε
 DECLARED, GUESS = "declared", "guess"
 """The origin of a column's facts: declared by a person, or guessed from the rows and not yet confirmed."""
 

@@ -21,8 +21,7 @@ from workbench.params.remedies import remedies_of
 
 _LONGEST_SHOWN = 60
 
-ROWS_AT_ONCE = 1 << 18
-"""Rows that are read, counted or drawn at a time where a table is larger than memory."""
+ROWS_AT_ONCE = 1 << 18  # rows that are read, counted or drawn at a time where a table is larger than memory
 
 
 @dataclass(frozen=True)

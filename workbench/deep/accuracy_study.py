@@ -87,8 +87,7 @@ def accuracy_of(module: nn.Module, inputs: Tensor, targets: Tensor) -> float:
         return float((module(inputs).argmax(1) == targets).double().mean())
 
 
-HELD_OUT = 5
-"""One row in so many is measured on."""
+HELD_OUT = 5  # one row in so many is measured on
 
 LEAST_ROWS = 20
 

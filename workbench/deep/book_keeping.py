@@ -23,8 +23,7 @@ from workbench.deep.memory import out_of_memory
 RowGradients = dict[str, Tensor]
 """The gradients of single rows (b, …) by the name of the parameter inside its layer; dense, in any order of memory."""
 
-SHORT = 32
-"""Runs of fewer numbers are slow to copy: patches with such lines are cut in two copies."""
+SHORT = 32  # runs of fewer numbers are slow to copy: patches with such lines are cut in two copies
 
 Rule = Callable[[nn.Module, Tensor, Tensor], RowGradients]
 """From a layer, its input (b, …) and the gradient of its output (b, …)."""
@@ -169,11 +168,9 @@ def outer_squares(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> Tensor:
 _MOST_TERMS = 2**16
 """Squares that a norm sums in single precision (rounding takes .4 % of C for so many); more are summed in double."""
 
-_IMAGES = 4
-"""Axes of a batch of images: (b, channels, height, width)."""
+_IMAGES = 4  # axes of a batch of images: (b, channels, height, width)
 
-_NUMBERS_AT_ONCE = 2**24
-"""Numbers of rows' gradients of one layer that are in memory at once (64 MB)."""
+_NUMBERS_AT_ONCE = 2**24  # numbers of rows' gradients of one layer that are in memory at once (64 MB)
 
 
 @dataclass(eq=False)

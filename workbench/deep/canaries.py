@@ -27,14 +27,11 @@ from workbench.signals.events import Emit, Progress, ignore
 from workbench.work.ask import Steps
 from workbench.work.noise import Charged, Noise
 
-IN_ONE_RUN = 500
-"""Canaries of a run: each has a feature, so a run takes their square."""
+IN_ONE_RUN = 500  # canaries of a run: each has a feature, so a run takes their square
 
-_LOUD = 1e3
-"""The size of a canary's feature: what the bias has of its gradient's norm is then a millionth."""
+_LOUD = 1e3  # the size of a canary's feature: what the bias has of its gradient's norm is then a millionth
 
-_GUESSED = 10
-"""One canary in so many is guessed for, the clearest ones."""
+_GUESSED = 10  # one canary in so many is guessed for, the clearest ones
 
 Made = Callable[[Schedule, Steps], PrivateStep]
 """Makes the mechanism of a run from its schedule and its steps, for :data:`IN_ONE_RUN` canaries."""

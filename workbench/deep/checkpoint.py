@@ -33,11 +33,9 @@ INTERVAL, LONGER = 2.0, 100
 So much a crash costs. Each claim is an entry of the ledger, and so a day has some hundreds.
 """
 
-SLOWER = 50
-"""Times the time of writing a checkpoint that lie between two at least, so that they cost 2 % at most."""
+SLOWER = 50  # times the time of writing a checkpoint that lie between two at least, so that they cost 2 % at most
 
-FIRST_CLAIM, FASTER = 4, 8
-"""Steps of the first claim, and by how much the next one may be larger."""
+FIRST_CLAIM, FASTER = 4, 8  # steps of the first claim, and by how much the next one may be larger
 
 _UPDATE = "update."
 _PARAMETERS = "parameters"

@@ -28,34 +28,26 @@ from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
-PATIENCE = 20.0
-"""Seconds that a simulation may take, about; on a busy machine a smaller one is made."""
+PATIENCE = 20.0  # seconds that a simulation may take, about; on a busy machine a smaller one is made
 
 REPEATS = 3
-LEAST_ROWS = 200
-"""So many rows are needed to learn from, unless the table itself has fewer."""
+LEAST_ROWS = 200  # so many rows are needed to learn from, unless the table itself has fewer
 
-_HELD_OUT, _HELD_SHARE = 1000, 4
-"""So many rows are measured on, or one in so many where there are few."""
+_HELD_OUT, _HELD_SHARE = 1000, 4  # so many rows are measured on, or one in so many where there are few
 
 _PREPARING, _TRAINING = 0.35, 0.6
 """Shares of the time that go to a frozen part and to the trainings; the rest is for trying how fast they are."""
 
-_MOST_NUMBERS = 1 << 24
-"""Numbers that are trained on: 64 MiB."""
+_MOST_NUMBERS = 1 << 24  # numbers that are trained on: 64 MiB
 
-_FEW, _FEWEST = 64, 16
-"""A batch is not made smaller than that, at first and at last."""
+_FEW, _FEWEST = 64, 16  # a batch is not made smaller than that, at first and at last
 
-_LONGER = 2.5
-"""The smallest simulation may take so many times as long."""
+_LONGER = 2.5  # the smallest simulation may take so many times as long
 
 _TRIED_ROWS = 32
-_LEAST_TRIED, _MOST_TRIED = 3, 30
-"""Steps that are timed, the first one among them, which is not counted."""
+_LEAST_TRIED, _MOST_TRIED = 3, 30  # steps that are timed, the first one among them, which is not counted
 
-_TRYING = 0.3
-"""Seconds after which no more steps are timed."""
+_TRYING = 0.3  # seconds after which no more steps are timed
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,8 +40,7 @@ FLAT, PER_LAYER, AUTOMATIC = "flat", "per-layer", "automatic"
 CLIPPINGS = (FLAT, PER_LAYER, AUTOMATIC)
 _PER_LAYER, _AUTOMATIC = CLIPPINGS.index(PER_LAYER), CLIPPINGS.index(AUTOMATIC)
 
-STABILITY = 0.01
-"""What is added to the norm by ``automatic``: rows with hardly any gradient stay small."""
+STABILITY = 0.01  # what is added to the norm by `automatic`: rows with hardly any gradient stay small
 
 _ROUNDING = 1 - 2.0**-40
 """Keeps a clipped gradient at most C also after the rounding of its own scaling, in double precision."""

@@ -25,17 +25,13 @@ from numpy.typing import NDArray
 
 from workbench.paths import user_cache
 
-LIMIT = 4 * 2**30
-"""Bytes of all kept features; those that were not used for the longest time go first."""
+LIMIT = 4 * 2**30  # bytes of all kept features; those that were not used for the longest time go first
 
-BLOCK = 512
-"""Rows in a file."""
+BLOCK = 512  # rows in a file
 
-_SPARE = 2 * 2**30
-"""Bytes that are left free on the disk."""
+_SPARE = 2 * 2**30  # bytes that are left free on the disk
 
-KEY = "names.key"
-"""The file of the key that sets are named with."""
+KEY = "names.key"  # the file of the key that sets are named with
 
 _DIGEST = 32
 _ENDING = ".features"

@@ -22,8 +22,7 @@ from workbench.learners.tasks import classes_of
 from workbench.params import InputError
 
 _DOUBLE = 8
-_COLUMNS_AT_ONCE = 10
-"""Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
+_COLUMNS_AT_ONCE = 10  # columns of doubles that live beside the matrix while one of them is read, checked and scaled
 
 
 @dataclass(frozen=True)

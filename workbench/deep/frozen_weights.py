@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from workbench.params import ParameterError
 
-MOST_BYTES = 2**31
-"""The largest file of weights that is read."""
+MOST_BYTES = 2**31  # the largest file of weights that is read
 
 _NAMES = "_frozen_names"
 _FLOAT = 4

@@ -26,8 +26,7 @@ from workbench.deep.table_kernel import ACTIVATIONS, activate, below, measured, 
 
 Floats = NDArray[np.float32]
 
-FEW = 16
-"""Rows whose gradients are made at once."""
+FEW = 16  # rows whose gradients are made at once
 
 _ZERO = np.float32(0)
 
@@ -71,8 +70,7 @@ def begin_squares(h: Floats, squares: Floats) -> None:
         squares[i] = square
 
 
-PAIR = 2
-"""Side of the windows that pooling takes the maximum of."""
+PAIR = 2  # side of the windows that pooling takes the maximum of
 
 
 @dataclass(frozen=True, eq=False)

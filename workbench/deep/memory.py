@@ -188,17 +188,14 @@ def _reserved(parts: dict[str, list[int]]) -> dict[str, int]:
 
 
 _SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
-_NOISE_ARRAYS = 6
-"""Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
+_NOISE_ARRAYS = 6  # arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made
 
-_KEPT = 0.2
-"""What a step takes beside the memory that the engine keeps for it, in its size: temporaries and views."""
+_KEPT = 0.2  # what a step takes beside the memory that the engine keeps for it, in its size: temporaries and views
 
 _UNRETURNED = 0.5
 """How much of the memory that reading the rows has freed stays with the process (measured: 0 to 0.6 for one run)."""
 
-_BESIDE = 21_000_000
-"""Bytes of threads, of the allocator's own, and of the reader of tables."""
+_BESIDE = 21_000_000  # bytes of threads, of the allocator's own, and of the reader of tables
 
 LIBRARIES = 490_000_000
 """Bytes that PyTorch and the compiler of loops take when they are first used, for as long as the program runs."""

@@ -20,8 +20,7 @@ YES, NO, BOTH = "yes", "no", "both"
 CPU, CUDA = "cpu", "cuda"
 SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
 MOST_SETTINGS = 5_000
-MOST_JUMPS = 3
-"""Jumps that are explained, the steepest ones: the others have the same reason."""
+MOST_JUMPS = 3  # jumps that are explained, the steepest ones: the others have the same reason
 
 MB = 1e6
 _SIDES = 3

@@ -31,14 +31,12 @@ LAYERS = 1024
 TAIL = 4.038849846109504
 """R, at which 1,024 layers of the area of the last one end at F = 1: by bisection in double precision."""
 
-PART = 2**14
-"""Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
+PART = 2**14  # numbers that are made at once: fewer would cost more to start than to make, more would leave the cache
 
 _WHICH = np.int64(LAYERS - 1)
 _PLACE = np.int64(11)
 _LOW = np.int64(2**53 - 1)
-_AT_ONCE = 16
-"""Numbers that are made before one looks whether all of them are below the curve."""
+_AT_ONCE = 16  # numbers that are made before one looks whether all of them are below the curve
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -178,8 +176,7 @@ FORMER_ON_GPU = (
 )
 """What cards of former versions say."""
 
-_BLOCK = 8 * PART
-"""Numbers that are made ahead: what is rare in making them is done once for all."""
+_BLOCK = 8 * PART  # numbers that are made ahead: what is rare in making them is done once for all
 
 
 class GaussianNoise:

@@ -343,11 +343,9 @@ class NormRule:
         return clip == first or LEAST_SINGLE <= clip <= MOST_SINGLE
 
 
-_MOST_EXPONENT = 700.0
-"""Of which a double still has the exponential; noise can have any size."""
+_MOST_EXPONENT = 700.0  # of which a double still has the exponential; noise can have any size
 
-JUDGED = 20
-"""How often in a run its accuracy on public rows is measured, where it is."""
+JUDGED = 20  # how often in a run its accuracy on public rows is measured, where it is
 
 
 @dataclass(frozen=True, kw_only=True)

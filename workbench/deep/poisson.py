@@ -39,11 +39,9 @@ _LEAST_GAPS, _MOST_GAPS = 2**10, 2**15
 _STEPS_AHEAD = 32
 """Steps whose gaps are drawn at once, about: starting the operations then costs little beside the gaps themselves."""
 
-_MOST_STEPS = 2**12
-"""Steps that are dealt out at once at most, where one draw of gaps covers very many."""
+_MOST_STEPS = 2**12  # steps that are dealt out at once at most, where one draw of gaps covers very many
 
-_ROUNDING = 1e-12
-"""Far above what rounding does to a logarithm of at most 45."""
+_ROUNDING = 1e-12  # far above what rounding does to a logarithm of at most 45
 
 
 class PoissonSampler:

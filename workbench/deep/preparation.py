@@ -69,8 +69,7 @@ def _made(architecture: Network, rows: NDArray[np.float32], device: str) -> NDAr
 
 
 _ROWS_TRIED = 3
-_AGREE = 1e-3
-"""How far an engine may be from the plain one on generated rows, relative to the size of the sum."""
+_AGREE = 1e-3  # how far an engine may be from the plain one on generated rows, relative to the size of the sum
 
 
 def engine_for(

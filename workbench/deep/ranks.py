@@ -57,8 +57,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.work.ask import CoinsElsewhere, Steps
 
-_LONGEST = timedelta(minutes=30)
-"""How long a process waits for the slowest one in a step before it takes it for gone."""
+_LONGEST = timedelta(minutes=30)  # how long a process waits for the slowest one in a step before it takes it for gone
 
 _UNIT = 2.0**-53
 _FIGURES = 3

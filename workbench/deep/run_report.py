@@ -15,11 +15,9 @@ from workbench.deep.plan import Schedule
 from workbench.privacy.accounting.event import Cost
 from workbench.signals.events import Budget, Emit, Memory, Metric, PhaseMemory, Progress, Spread
 
-REPORTS = 200
-"""Most rows of the metrics table, evenly over the run."""
+REPORTS = 200  # most rows of the metrics table, evenly over the run
 
-MEASURED = 10 * REPORTS
-"""About how many steps compute loss and accuracy: more would only cost time."""
+MEASURED = 10 * REPORTS  # about how many steps compute loss and accuracy: more would only cost time
 
 NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Edges of the histogram of gradient norms, in units of the clipping norm."""

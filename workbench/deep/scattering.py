@@ -20,8 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-MOST_SLANT = 0.7
-"""Most columns that a line is shifted for each line of distance from the centre."""
+MOST_SLANT = 0.7  # most columns that a line is shifted for each line of distance from the centre
 
 _LEAST_INK, _LEAST_HEIGHT = 1e-3, 1.0
 """An image without ink has no centre, and a flat one no slant: both stay as they are, nearly."""
@@ -49,8 +48,7 @@ def straightened(images: Tensor) -> Tensor:
     return torch.nn.functional.grid_sample(images[:, None], grid, mode="bilinear", align_corners=False)[:, 0]
 
 
-SCALES, ANGLES = 2, 8
-"""A plane has 81 channels: 1 of order 0, 16 of order 1, 64 of order 2."""
+SCALES, ANGLES = 2, 8  # a plane has 81 channels: 1 of order 0, 16 of order 1, 64 of order 2
 
 _STEP = 1 << SCALES
 _PERIODS = range(-2, 3)

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from workbench.deep.compiled import loops
 
-BETAS, SMALL = (0.9, 0.999), 1e-8
-"""Adam's rates of forgetting, and what keeps its division finite."""
+BETAS, SMALL = (0.9, 0.999), 1e-8  # Adam's rates of forgetting, and what keeps its division finite
 
 
 _FEW = 4
@@ -107,8 +106,7 @@ class Adam:
         self._steps = int(state["steps"])
 
 
-Update = Sgd | Adam
-"""A rule that changes the parameters by one noisy gradient; it has a state that a checkpoint keeps."""
+Update = Sgd | Adam  # a rule that changes the parameters by one noisy gradient; it has a state that a checkpoint keeps
 
 UPDATES: dict[str, Callable[[float, float], Update]] = {
     "sgd": Sgd,

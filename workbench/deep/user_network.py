@@ -20,12 +20,10 @@ from workbench.params import InputError, ParameterError
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-CONVERT = "convert_batchnorm"
-"""The field of a plan that puts GroupNorm in the place of layers that mix rows."""
+CONVERT = "convert_batchnorm"  # the field of a plan that puts GroupNorm in the place of layers that mix rows
 
 _NAMED = 4
-_TRIED = 3
-"""Generated rows on which a module is tried: an engine is compared on so many."""
+_TRIED = 3  # generated rows on which a module is tried: an engine is compared on so many
 
 SENTENCE = (
     "the network {name} is code of the person who trained it: the guarantee assumes that its output for a row is a "

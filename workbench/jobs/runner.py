@@ -39,17 +39,13 @@ from workbench.signals.events import (
 
 R = TypeVar("R")
 
-POLL = 0.04
-"""Seconds between two polls of the mailbox: 25 a second, more than an eye follows."""
+POLL = 0.04  # seconds between two polls of the mailbox: 25 a second, more than an eye follows
 
-INTERVAL = 0.5
-"""Seconds between two samples of memory: asking the system is not free."""
+INTERVAL = 0.5  # seconds between two samples of memory: asking the system is not free
 
-HORIZON = 10.0
-"""Seconds after which a pace counts 1/e: short enough to follow a change, long enough to smooth bursts."""
+HORIZON = 10.0  # seconds after which a pace counts 1/e: short enough to follow a change, long enough to smooth bursts
 
-FIRST_WORD = 1.0
-"""Seconds of work before an estimate is worth saying."""
+FIRST_WORD = 1.0  # seconds of work before an estimate is worth saying
 
 
 @dataclass(frozen=True)

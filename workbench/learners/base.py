@@ -38,8 +38,7 @@ from workbench.signals.cancel import CancelToken, check_here, interruptible
 from workbench.work.ask import Ask
 from workbench.work.noise import Exact, Noise
 
-Answers = dict[str, list[int]]
-"""The released whole numbers of each query, by its label."""
+Answers = dict[str, list[int]]  # the released whole numbers of each query, by its label
 
 OfPart = Callable[[list[Any]], NDArray[np.int64]]
 """Makes whole numbers, which are added up, of the columns of a part, the target last; it can be sent to workers."""
@@ -48,8 +47,7 @@ Total = Callable[..., NDArray[np.int64]]
 """``total(part, …)``: the sums over all rows of the whole numbers ``part(setting, rows, …)``, where the rows are what
 :meth:`SummingEstimator._coded` makes of some of them. ``part`` is a function of a module: workers may call it."""
 
-ROWS_AT_ONCE = 1 << 13
-"""Rows that a fit reads between two looks whether to stop."""
+ROWS_AT_ONCE = 1 << 13  # rows that a fit reads between two looks whether to stop
 
 Facts = TypeVar("Facts", bound=FitSetting[Any])
 

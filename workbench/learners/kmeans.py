@@ -114,8 +114,7 @@ def mean_deviation(rows: Doubles, place: Doubles) -> Doubles:
     return np.asarray(out / rows.shape[1])
 
 
-UNIT = 1 << 15
-"""Whole numbers of one row in the scatter and in the losses of the starts."""
+UNIT = 1 << 15  # whole numbers of one row in the scatter and in the losses of the starts
 
 _USUAL_GROUPS = 3
 _ROUNDS_UNTIL = ((5.0, 0), (15.0, 1), (50.0, 2), (200.0, 3), (1000.0, 5), (math.inf, 8))

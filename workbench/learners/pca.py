@@ -59,8 +59,7 @@ class PcaParameters(Parameters):
     )
 
 
-UNIT = 1 << 15
-"""Whole numbers of one row in the scatter."""
+UNIT = 1 << 15  # whole numbers of one row in the scatter
 
 MEAN, SCATTER, PRODUCTS = "mean", "scatter", "products"
 _WEIGHTS = {MEAN: 0.15, SCATTER: 0.05, PRODUCTS: 0.8}

@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 
 from workbench.work.ask import Ask
 
-UNIT = 1 << 10
-"""Whole numbers of a loss of one row."""
+UNIT = 1 << 10  # whole numbers of a loss of one row
 
-SENSITIVITY = UNIT + 2
-"""How far one row moves a loss: by one unit, and by what rounding can add on either side."""
+SENSITIVITY = UNIT + 2  # how far one row moves a loss: by one unit, and by what rounding can add on either side
 
 
 def line_sums(columns: NDArray[np.int64], target: NDArray[np.int64]) -> list[int]:

@@ -48,8 +48,7 @@ class StandardizeParameters(Parameters):
     )
 
 
-_PRESENCE_PART = 0.2
-"""Part of a column's ε for how many rows have a value, where one may be missing."""
+_PRESENCE_PART = 0.2  # part of a column's ε for how many rows have a value, where one may be missing
 
 
 class Setting(FitSetting[StandardizeParameters]):

@@ -17,8 +17,7 @@ from workbench.params.remedies import declare
 if TYPE_CHECKING:
     from workbench.data.table import Table
 
-EMPTY = -1
-"""Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
+EMPTY = -1  # class code of an empty row: it contributes nothing to any sum, and is counted only in the public n
 
 NO_TARGET = Attribute(name="no target", kind="category", domain=("row", "none"))
 """Takes the place of the target where a model that predicts nothing leaves no column out: y is 0 in each row, and a row

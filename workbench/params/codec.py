@@ -15,12 +15,10 @@ from typing import Any, cast
 from workbench.params.errors import InputError, ParameterError
 
 _MOST_BYTES = 64 * 1024 * 1024
-_MOST_DIGITS = 300
-"""Most digits of a whole number that is read: every such number fits into a double."""
+_MOST_DIGITS = 300  # most digits of a whole number that is read: every such number fits into a double
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
-_DEEPEST = 64
-"""Deepest nesting that is read: deeper tables would exhaust the stack of later code."""
+_DEEPEST = 64  # deepest nesting that is read: deeper tables would exhaust the stack of later code
 
 
 def read_text(path: Path, what: str) -> str:

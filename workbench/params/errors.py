@@ -94,8 +94,7 @@ class CheckFailedError(WorkbenchError):
     exit_code = 5
 
 
-_SPACES = "\u00a0\u202f"
-"""Spaces where no line is broken: French sentences and numbers have them."""
+_SPACES = "\u00a0\u202f"  # spaces where no line is broken: French sentences and numbers have them
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """What a terminal obeys instead of showing it: control characters of both sets, and what turns the direction."""
 

@@ -48,8 +48,7 @@ def shown(words: Sequence[str]) -> str:
     return f"`workbench {shlex.join(word for word in words if word is not LEDGER)}`"
 
 
-WHO_PAYS = "who-pays"
-"""Code of the refusal of a table that may belong to an account."""
+WHO_PAYS = "who-pays"  # code of the refusal of a table that may belong to an account
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms.base import Mechanism
 from workbench.signals.cancel import NEVER, CancelToken
 
-Outputs = NDArray[Any]
-"""Independent outputs of one release: (n,) numbers or names, or (n, d) vectors of numbers."""
+Outputs = NDArray[Any]  # independent outputs of one release: (n,) numbers or names, or (n, d) vectors of numbers
 
 DEFAULT_ALPHA = 1e-6
 DEFAULT_SAMPLES = 1_000_000
@@ -48,8 +47,7 @@ DEFAULT_SAMPLES = 1_000_000
 _FARTHEST = 100.0
 _COARSE, _CAUGHT = 100, 0.95
 
-_BINS = 64
-"""Cells in which each coordinate of a vector is counted for its likelihood ratio."""
+_BINS = 64  # cells in which each coordinate of a vector is counted for its likelihood ratio
 
 
 @dataclass(frozen=True)

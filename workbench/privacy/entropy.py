@@ -15,8 +15,7 @@ from workbench.signals.cancel import check_here
 
 _KEYED_BLOCK = 4096
 
-_BYTES_OF_A_KEY = 2**30
-"""A new ChaCha20 key long before the 32-bit block counter (256 GiB) could repeat."""
+_BYTES_OF_A_KEY = 2**30  # a new ChaCha20 key long before the 32-bit block counter (256 GiB) could repeat
 
 
 class Entropy(Protocol):
@@ -119,8 +118,7 @@ class KeyedEntropy:
         return out
 
 
-_SORTED = 1 << 15
-"""Rows whose order is drawn by sorting keys: so few that these stay in the processor's cache."""
+_SORTED = 1 << 15  # rows whose order is drawn by sorting keys: so few that these stay in the processor's cache
 
 
 def permutation(count: int, entropy: Entropy) -> NDArray[np.int64]:

@@ -14,8 +14,7 @@ from workbench.params.errors import require
 
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
 
-CONTINUE = "run again to do the rest"
-"""What errors of a cluster advise."""
+CONTINUE = "run again to do the rest"  # what errors of a cluster advise
 
 
 class ClusterLostError(WorkbenchError):

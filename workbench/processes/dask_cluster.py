@@ -14,18 +14,15 @@ from workbench.params import WorkbenchError
 from workbench.processes.dask_address import ClusterLostError
 from workbench.processes.dask_worker import Versions, different, versions
 
-CONNECT = 5.0
-"""Seconds in which the scheduler has to answer."""
+CONNECT = 5.0  # seconds in which the scheduler has to answer
 
 ANSWER = 30.0
 """Seconds in which its workers have to: they answer late while they compute for others, or take over for a dead one."""
 
-TLS = "distributed.comm.tls"
-"""Where Dask's configuration names certificates."""
+TLS = "distributed.comm.tls"  # where Dask's configuration names certificates
 
 
-LEAVE = 0.5
-"""Seconds to take leave of the scheduler; it also notices when the connection is gone."""
+LEAVE = 0.5  # seconds to take leave of the scheduler; it also notices when the connection is gone
 
 
 @contextlib.asynccontextmanager

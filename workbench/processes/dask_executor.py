@@ -24,8 +24,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 R = TypeVar("R")
 
-GOODBYE = 0.9
-"""Seconds that the connection has to close before the run ends, and it goes on closing by itself."""
+GOODBYE = 0.9  # seconds that the connection has to close before the run ends, and it goes on closing by itself
 
 DONE, WARNING, END = "done", "warning", "end"
 

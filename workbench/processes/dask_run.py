@@ -19,32 +19,24 @@ from workbench.processes.executor import Waiting
 from workbench.processes.redacted_traceback import trace_of
 from workbench.processes.worker import WorkerFaultError
 
-AHEAD = 2
-"""Pieces of work that a worker has at a time, so that it need not wait for the next one."""
+AHEAD = 2  # pieces of work that a worker has at a time, so that it need not wait for the next one
 
 PIECE_SECONDS = 0.25
 """How long a piece of work should take: longer than its way there and back, shorter than a person waits for Cancel."""
 
-MOST_TASKS = 64
-"""Most tasks in a piece of work."""
+MOST_TASKS = 64  # most tasks in a piece of work
 
-LOOK = 0.2
-"""Seconds to wait for an answer at a time."""
+LOOK = 0.2  # seconds to wait for an answer at a time
 
-ROLL_CALL = 1.0
-"""Seconds between two questions which workers there are."""
+ROLL_CALL = 1.0  # seconds between two questions which workers there are
 
-PATIENCE = 30.0
-"""Seconds to wait for a worker where none is left."""
+PATIENCE = 30.0  # seconds to wait for a worker where none is left
 
-SENDING = 15.0
-"""Seconds that the shared value has to arrive after a cancel, so that it can be taken away again."""
+SENDING = 15.0  # seconds that the shared value has to arrive after a cancel, so that it can be taken away again
 
-MOST_DEATHS = 2
-"""Workers that may die at a task before it is held to be the cause."""
+MOST_DEATHS = 2  # workers that may die at a task before it is held to be the cause
 
-MOST_SHARES = 4
-"""How often the shared value is sent anew because every worker that had it has died."""
+MOST_SHARES = 4  # how often the shared value is sent anew because every worker that had it has died
 
 
 @dataclass(eq=False)

@@ -22,11 +22,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MOST_JOBS = 256
-LOOK = 0.05
-"""Seconds between two checks of the cancel token while every worker is busy."""
+LOOK = 0.05  # seconds between two checks of the cancel token while every worker is busy
 
-PATIENCE = 5.0
-"""Seconds that a terminated process has to end before it is killed."""
+PATIENCE = 5.0  # seconds that a terminated process has to end before it is killed
 
 
 _alive: set[int] = set()

@@ -27,8 +27,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 Work = Callable[[A, Emit, CancelToken], R]
 
-LOOK = 0.05
-"""Seconds between two checks of the cancel token."""
+LOOK = 0.05  # seconds between two checks of the cancel token
 
 PATIENCE = 10.0
 """Seconds that the process has to end once it has answered, or was asked to stop because of an error here."""

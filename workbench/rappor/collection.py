@@ -29,8 +29,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-MOST_BITS = 1 << 32
-"""Most bits of all reports of a collection together."""
+MOST_BITS = 1 << 32  # most bits of all reports of a collection together
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,8 +39,7 @@ SCREENED = 2_000
 """Most candidates that the LASSO is given: of more, those whose own bits are farthest above what is even."""
 
 _FOLDS, _STRENGTHS, _LEAST_STRENGTH = 5, 40, 1e-3
-_SEED = 20_140_903
-"""Of the folds alone: which bits are held out together. They are the same for the same counts."""
+_SEED = 20_140_903  # of the folds alone: which bits are held out together. They are the same for the same counts.
 
 
 def selected(
@@ -435,8 +434,7 @@ def summary(decoded: Decoded, correction: str) -> dict[str, Any]:
     }
 
 
-_POWER = 0.8
-"""Chance of finding a string of the smallest detectable frequency."""
+_POWER = 0.8  # chance of finding a string of the smallest detectable frequency
 
 
 def standard_error(parameters: RapporParameters, reports: int) -> float:

@@ -21,13 +21,11 @@ from workbench.params import InputError
 PART = ".tmp.part"
 """How a temporary name of a plain output ends; those of draws end otherwise, so that neither takes the other away."""
 
-LOCK = ".lock"
-"""A file in a folder that is locked in its place, where the system locks no folder."""
+LOCK = ".lock"  # a file in a folder that is locked in its place, where the system locks no folder
 
 WINDOWS = os.name == "nt"
 
-_HERE, _EXCHANGE = -100, 2
-"""AT_FDCWD and RENAME_EXCHANGE of renameat2(2)."""
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 
 _UNNAMED: set[Path] = set()
 

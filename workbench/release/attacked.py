@@ -186,11 +186,9 @@ def as_source(text: str) -> Path | Table:
     return read_table(text) if text.startswith(SAMPLE_PREFIX) or address_of(text) is not None else Path(text)
 
 
-ROWS = "table"
-"""The kind of described releases of noisy rows, one for each row of the original."""
+ROWS = "table"  # the kind of described releases of noisy rows, one for each row of the original
 
-ROWS_OF_PEOPLE = ("synthetic",)
-"""Kinds of central releases whose file holds rows like those of the original."""
+ROWS_OF_PEOPLE = ("synthetic",)  # kinds of central releases whose file holds rows like those of the original
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,8 +137,7 @@ CHECK = "verify.py"
 SCRIPTS = (CHECK, "rerun.py")
 ENTRY, RERUN = "ledger-entry.json", "rerun.json"
 HTML, PDF = "certificate.html", "certificate.pdf"
-PRIVATE = "private"
-"""The folder of what was computed from the rows, in a bundle that is not for everybody."""
+PRIVATE = "private"  # the folder of what was computed from the rows, in a bundle that is not for everybody
 
 _ROOM = 1 << 20
 _ENTRY_FORMAT = "privacy-workbench-ledger-entry"
@@ -335,8 +334,7 @@ def _open_to_others(folder: Path) -> None:
         os.chmod(path, mode | (mode & 0o444) >> 2 if path.is_dir() else mode)
 
 
-_FORMER_REQUEST = "@REQUEST", "request.toml"
-"""The word of the command and the file, in bundles of version 1."""
+_FORMER_REQUEST = "@REQUEST", "request.toml"  # the word of the command and the file, in bundles of version 1
 
 
 def bundle_cannot_know(folder: Path) -> str:

@@ -38,8 +38,7 @@ MODEL = "model.json"
 CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card names (train it again to see)"
 """What a verification leaves open of such a model, besides all that it leaves open of any."""
 
-_RELATIVE = 1e-6
-"""How far a figure may be from the one that is computed here, on a processor that may round otherwise."""
+_RELATIVE = 1e-6  # how far a figure may be from the one that is computed here, on a processor that may round otherwise
 
 _EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
 

@@ -53,8 +53,7 @@ def _validator(name: str) -> Any:
 
 
 SUFFIX, CARD = ".certificate.json", "card.json"
-JOINED_ROWS = "joined_rows"
-"""Key of a certificate or card: the number of rows of the second table, where one is joined."""
+JOINED_ROWS = "joined_rows"  # key of a certificate or card: the number of rows of the second table, where one is joined
 
 MADE_FROM = "made_from"
 """Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
@@ -62,8 +61,7 @@ MADE_FROM = "made_from"
 READING = "reading"
 """Key of a card: the form of the file of the training, as its plan states it; ``predict`` reads others of it so."""
 
-VERSION = 2
-"""Of certificates of noisy rows and of cards. Version 1 published marks and sums that depended on the rows."""
+VERSION = 2  # of certificates of noisy rows and of cards. Version 1 published marks and sums that depended on the rows.
 
 ROWS_FORMAT = "privacy-workbench-certificate"
 CENTRAL_FORMAT = "privacy-workbench-central-certificate"

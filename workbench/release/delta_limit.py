@@ -32,8 +32,7 @@ DELTA = RealField(
     below=1,
 )
 
-_MOST_PEOPLE = 100
-"""Rows of a person up to which her replaced rows are bounded one by one."""
+_MOST_PEOPLE = 100  # rows of a person up to which her replaced rows are bounded one by one
 
 
 def require_small_cost(cost: Cost, rows: int, *, rows_per_person: int = 1) -> None:

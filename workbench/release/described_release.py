@@ -31,8 +31,7 @@ from workbench.release.open_release import located
 from workbench.render.document import Document
 from workbench.signals import CancelToken, Emit, ignore
 
-GENERALISED = "generalised"
-"""The kind of a generalised table, which has no guarantee."""
+GENERALISED = "generalised"  # the kind of a generalised table, which has no guarantee
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,8 +129,7 @@ class Kind:
 TABLES = ("csv", "csv.gz", "tsv", "parquet", "feather", "xlsx", "jsonl")
 """The formats of rows: the names in :data:`~workbench.release.table_formats.TABLE_FORMATS`, which loads polars."""
 
-ROWS = "sanitize"
-"""The kind of noisy rows: its Work is in ``rows_work``, and its certificate describes every column."""
+ROWS = "sanitize"  # the kind of noisy rows: its Work is in `rows_work`, and its certificate describes every column
 
 KINDS: tuple[Kind, ...] = (
     Kind(

@@ -11,12 +11,10 @@ import workbench
 from workbench.params import InputError, read_json
 
 MANIFEST = "MANIFEST.json"
-RELEASE = "release"
-"""Folder of a bundle that holds what was released and its certificate."""
+RELEASE = "release"  # folder of a bundle that holds what was released and its certificate
 
 FORMAT = "privacy-workbench-bundle"
-VERSION = 2
-"""2: `rerun.json` names the files that its command reads; in version 1 the only one was ``request.toml``."""
+VERSION = 2  # 2: `rerun.json` names the files that its command reads; in version 1 the only one was `request.toml`
 _READ = (1, VERSION)
 _MOST_FILES = 10_000
 

@@ -41,8 +41,7 @@ from workbench.release.atomic import (
 from workbench.release.certificate import certificate_path
 
 ENDING = ".part"
-PRIVATE = "private"
-"""Sub-folder of a model for figures computed from private rows; not part of the release."""
+PRIVATE = "private"  # sub-folder of a model for figures computed from private rows; not part of the release
 
 _ROOM = ".room"
 _OTHER = Remedy(OTHER_OUTPUT, "name a new one")

@@ -27,8 +27,7 @@ from workbench.risk.measures import RiskOptions, Subject, measured
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.studies.quality.study import Quality, QualityRequest, quality
 
-LARGEST_SET = 4
-"""Most attributes in a set that is searched for special uniques: a report is made by one click."""
+LARGEST_SET = 4  # most attributes in a set that is searched for special uniques: a report is made by one click
 
 
 @dataclass(frozen=True, kw_only=True)

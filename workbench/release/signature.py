@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 KEY_FILE = "signing-key.pem"
-RAW = 32
-"""Bytes of a public key."""
+RAW = 32  # bytes of a public key
 
 
 def signing_key_path() -> Path:

@@ -44,8 +44,7 @@ from workbench.signals import CancelToken, Emit, Progress
 from workbench.work.ask import Ask
 from workbench.work.work import ReadByColumns
 
-_BUCKET = 1 << 18
-"""Rows of a bucket, on average, at most."""
+_BUCKET = 1 << 18  # rows of a bucket, on average, at most
 _SCATTERED = 1 << 20
 """Rows that are put into buckets at a time, at least: so many that what goes into one is worth a read."""
 _MOST_BUCKETS = 1 << 16
@@ -53,8 +52,7 @@ _MISSING = np.uint32(0xFFFFFFFF)
 
 T = TypeVar("T")
 Index = NDArray[np.int64]
-Packed = NDArray[np.void]
-"""The cells of rows, one field for each protected column."""
+Packed = NDArray[np.void]  # the cells of rows, one field for each protected column
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,8 +39,7 @@ PROMISES_NOTHING = (
 )
 """What the certificate of a generalised table says first."""
 
-KEPT = "The column {name} is published as it is."
-"""A sentence of the certificate on each column that no model covers."""
+KEPT = "The column {name} is published as it is."  # a sentence of the certificate on each column that no model covers
 
 
 def kept_columns(columns: Iterable[Mapping[str, Any]]) -> list[str]:

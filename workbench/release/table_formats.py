@@ -474,8 +474,7 @@ DATABASE = "table"
 
 _IN_A_TABLE = TableFormat(DATABASE, "Table of a database", _sorted, lambda data, _: _read_csv(data, PLAIN))
 
-FORMATS = {f".{form.name}": form.name for form in TABLE_FORMATS}
-"""The format of each suffix."""
+FORMATS = {f".{form.name}": form.name for form in TABLE_FORMATS}  # the format of each suffix
 
 
 SUFFIXES = f"{', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"

@@ -30,8 +30,7 @@ from workbench.release.table_formats import DATABASE, sorted_rows
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import NEVER, CancelToken
 
-LONGEST_NAME = 63
-"""Bytes of the name of a table or a column that every database takes whole."""
+LONGEST_NAME = 63  # bytes of the name of a table or a column that every database takes whole
 
 _AGAIN = "once it works, run the same command again: the finished draw is kept and costs nothing more"
 

@@ -37,8 +37,7 @@ from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 
 KIND = "values"
-_EMPTY_TAKEN = Decimal("0.001")
-"""Chance that a cell of the grid without rows widens the bounds of a column."""
+_EMPTY_TAKEN = Decimal("0.001")  # chance that a cell of the grid without rows widens the bounds of a column
 _EPSILON_DIGITS, _DELTA_DIGITS = Decimal("1e-12"), Decimal("1e-24")
 _ROOM_OF_A_VALUE, _MOST_ROOM = 2 * LONGEST, 1 << 14
 

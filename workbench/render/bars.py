@@ -10,11 +10,9 @@ from workbench.render.palette import STYLES, SeriesStyle, Theme
 from workbench.render.scaffold import GAP, FigureView, Surroundings
 from workbench.render.values import BarsFigure, BarsRow
 
-ROOM = 1.12
-"""Where the horizontal axis ends: behind 100 % each row says the share of the bar that matters."""
+ROOM = 1.12  # where the horizontal axis ends: behind 100 % each row says the share of the bar that matters
 
-THICKEST, PART = 12.0, 0.72
-"""Pixels of a bar at the most, and the share of a row's height that its bars have."""
+THICKEST, PART = 12.0, 0.72  # pixels of a bar at the most, and the share of a row's height that its bars have
 
 FILL = 0.6
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)

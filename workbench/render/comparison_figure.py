@@ -31,8 +31,7 @@ def free_style(kind: str, taken: Collection[str]) -> str:
     return next((style for style in wanted if style not in taken), wanted[-1])
 
 
-MOST_JOINED = 10
-"""Most lines of several models in one picture: so many styles can be distinguished."""
+MOST_JOINED = 10  # most lines of several models in one picture: so many styles can be distinguished
 
 
 def joined_figure(models: Sequence[tuple[str, CurveFigure]]) -> tuple[CurveFigure, tuple[tuple[int, int], ...]]:

@@ -21,18 +21,14 @@ from workbench.render.scaffold import (
 )
 from workbench.render.values import CurveFigure, Series
 
-X_MARGIN = 0.03
-"""Room left and right of the points, as a share of the axis, so that no marker is cut."""
+X_MARGIN = 0.03  # room left and right of the points, as a share of the axis, so that no marker is cut
 
-MOST_SETTINGS = 12
-"""Settings of a parameter up to which each is written below the axis."""
+MOST_SETTINGS = 12  # settings of a parameter up to which each is written below the axis
 
 Y_MARGIN = 0.06
-LEAST_SPAN = 0.02
-"""Shortest vertical axis: nearly equal values look equal."""
+LEAST_SPAN = 0.02  # shortest vertical axis: nearly equal values look equal
 
-LOWEST = -1.0
-"""Lowest value that has room: only R² goes below it, of a model far worse than always giving the mean."""
+LOWEST = -1.0  # lowest value that has room: only R² goes below it, of a model far worse than always giving the mean
 
 
 class CurveView(FigureView):

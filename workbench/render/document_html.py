@@ -10,8 +10,7 @@ from workbench.params.errors import one_line
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture
 from workbench.render.palette import DARK, LIGHT, Theme
 
-PictureTag = Callable[[Picture], str]
-"""Returns the HTML of a figure."""
+PictureTag = Callable[[Picture], str]  # returns the HTML of a figure
 
 _STYLE = """
 :root {{ {light} }}

@@ -21,26 +21,19 @@ from workbench.render.values import kind_of
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QPainter, QPdfWriter, QTextBlock, QTextDocument, QTextTable
 
-RESOLUTION = 288
-"""Dots per inch in which the text is laid out."""
+RESOLUTION = 288  # dots per inch in which the text is laid out
 
-MARGIN = 18.0
-"""Millimetres."""
+MARGIN = 18.0  # millimetres
 
-_FOOT = 26.0
-"""Points at the foot of a page for its number."""
+_FOOT = 26.0  # points at the foot of a page for its number
 
-_SHARP = 2000
-"""Pixels of a picture from side to side."""
+_SHARP = 2000  # pixels of a picture from side to side
 
-_HEAD = 60
-"""Letters of a strong paragraph that is a heading, at most."""
+_HEAD = 60  # letters of a strong paragraph that is a heading, at most
 
-_DOT = RESOLUTION / 72
-"""Dots of the page in a point."""
+_DOT = RESOLUTION / 72  # dots of the page in a point
 
-_PX = 96 / 72
-"""Pixels of a style sheet in a point: Qt scales them by the resolution, and takes margins in nothing else."""
+_PX = 96 / 72  # pixels of a style sheet in a point: Qt scales them by the resolution, and takes margins in nothing else
 
 _STYLE = f"""
 body {{ color: {LIGHT.text}; font-size: 9.5pt; }}

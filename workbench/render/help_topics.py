@@ -40,8 +40,7 @@ TOPICS: tuple[str, ...] = (
 """The topics in the order in which they are listed; each is ``resources/help/NAME.md``, a title and its text."""
 
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
-_SHOWN = 90
-"""Characters of the line that a search shows of a topic."""
+_SHOWN = 90  # characters of the line that a search shows of a topic
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ LINES = ("private", "sanitized", "third", "fourth", "fifth", "sixth", "seventh",
 
 X_LABEL = "rows at once (batch)"
 Y_LABEL = "MB in use, beside the data and PyTorch itself"
-NEAR = 1.5
-"""Times the highest point within which the memory that there is can be drawn without pressing the lines down."""
+NEAR = 1.5  # times the highest point within which the memory that there is can be drawn without pressing the lines down
 
 
 def memory_figure(result: StudyResult, phase: str = PEAK) -> CurveFigure:

@@ -18,12 +18,10 @@ from workbench.render.values import Figure, kind_of
 
 WIDTH, HEIGHT, SCALE = 1280, 800, 2.0
 SUFFIXES = (".png", ".svg")
-PATIENCE = 120.0
-"""Seconds that a drawing may take."""
+PATIENCE = 120.0  # seconds that a drawing may take
 
 APT = "apt install libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0"
-NO_QT, LATE = 3, 124
-"""Status of a child in which Qt cannot be loaded, and of one that takes too long."""
+NO_QT, LATE = 3, 124  # status of a child in which Qt cannot be loaded, and of one that takes too long
 
 
 def write_figure(

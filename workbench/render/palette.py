@@ -54,8 +54,7 @@ SIGNS: dict[Marker, str] = {
 }
 """The sign of each marker in a text."""
 
-FREE_STYLES = ("third", "fourth", "fifth", "sixth", "seventh", "eighth")
-"""Roles for further series, in order."""
+FREE_STYLES = ("third", "fourth", "fifth", "sixth", "seventh", "eighth")  # roles for further series, in order
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,15 +75,12 @@ def plain_number(value: float) -> str:
 
 MARGIN = 24.0
 GAP = 8.0
-KEY = 26.0
-"""Length of the piece of line drawn before a label."""
+KEY = 26.0  # length of the piece of line drawn before a label
 
-LEADER = [1.0, 4.0]
-"""Dots and gaps between the last point of a line and its label."""
+LEADER = [1.0, 4.0]  # dots and gaps between the last point of a line and its label
 
 LONGEST_LABEL = 190.0
-LABEL_SHARE = 0.28
-"""Pixels that the name of a line has at most, or the share of the width where that is more."""
+LABEL_SHARE = 0.28  # pixels that the name of a line has at most, or the share of the width where that is more
 
 STROKES: dict[Dash, list[float]] = {"solid": [], "dashed": [5.0, 3.0], "dotted": [1.0, 2.5]}
 """Dash and gap in multiples of the pen's width."""

@@ -16,8 +16,7 @@ from workbench.data.columns.missing import uncoded
 from workbench.data.columns.values import doubles
 from workbench.data.table import Table
 
-Codes = np.ndarray
-"""One column as whole numbers from 0, equal where the values are equal; shape (rows,), int64."""
+Codes = np.ndarray  # one column as whole numbers from 0, equal where the values are equal; shape (rows,), int64
 
 
 def coded(table: Table, name: str) -> tuple[Codes, list[str | None]]:
@@ -49,8 +48,7 @@ def coded_by_size(table: Table, name: str) -> tuple[Codes, list[str | None], boo
     return place[codes], [values[i] for i in order], True
 
 
-_SPREAD = 16
-"""Codes are counted in place up to so many times the rows; above, they are sorted."""
+_SPREAD = 16  # codes are counted in place up to so many times the rows; above, they are sorted
 
 
 @dataclass(frozen=True)
@@ -143,8 +141,7 @@ def sensitive_counts(of_rows: np.ndarray, sizes: np.ndarray, codes: Codes) -> Se
 
 
 EQUAL, ORDERED, HIERARCHICAL = DISTANCES = "equal", "ordered", "hierarchical"
-AUTO = "auto"
-"""The ground distance that fits each column: :func:`fitting`."""
+AUTO = "auto"  # the ground distance that fits each column: `fitting`
 DISTANCE_CHOICES, DISTANCE_HELP = (
     (AUTO, *DISTANCES),
     "ground distance of t-closeness between sensitive values; auto is hierarchical where the column has a hierarchy, "

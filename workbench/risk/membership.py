@@ -34,8 +34,7 @@ from workbench.risk.attacks.outcome import LEVEL, Rate
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
-Scores = NDArray[np.float64]
-"""A number for each row, shape (n,): the higher, the surer that it is of the first group."""
+Scores = NDArray[np.float64]  # a number for each row, shape (n,): the higher, the surer that it is of the first group
 
 _ROUNDS = 60
 
@@ -200,8 +199,7 @@ _SURE = 30.0
 LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", lambda seen: seen.likelihood)
 
 
-_LEAST = 1e-9
-"""A spread below it is rounding."""
+_LEAST = 1e-9  # a spread below it is rounding
 
 _NARROW, _TAIL = 0.5, 4
 """Width of a kernel in n^(−1/5) spreads: half of what is usual, for fits with two humps; and its degrees of freedom."""
@@ -256,8 +254,7 @@ LIRA_OFFLINE = Guess(
 )
 
 
-GAMMA = 2.0
-"""By how much the ratio of a row must be above that of another one (their γ)."""
+GAMMA = 2.0  # by how much the ratio of a row must be above that of another one (their γ)
 
 
 def _rmia_score(seen: Seen) -> Scores:
@@ -286,8 +283,7 @@ RMIA = Guess(
 )
 
 
-_SAME = 1e-6
-"""A distance below it is none."""
+_SAME = 1e-6  # a distance below it is none
 
 
 def _density_ratio_score(seen: Seen) -> Scores:
@@ -314,8 +310,7 @@ DENSITY_RATIO = Guess(
 )
 
 
-GUESSES: tuple[Guess, ...] = (LOSS, LIRA, LIRA_OFFLINE, RMIA, DENSITY_RATIO)
-"""The ways to guess, by name."""
+GUESSES: tuple[Guess, ...] = (LOSS, LIRA, LIRA_OFFLINE, RMIA, DENSITY_RATIO)  # the ways to guess, by name
 
 
 def guess(name: str) -> Guess:
@@ -327,11 +322,9 @@ def guess(name: str) -> Guess:
     return named(GUESSES, name, "way to guess")
 
 
-FALSE_SHARES = (0.001, 0.01)
-"""The shares of false alarms at which the share of true ones is stated."""
+FALSE_SHARES = (0.001, 0.01)  # the shares of false alarms at which the share of true ones is stated
 
-LEAST = 20
-"""Members and others without which nothing is said."""
+LEAST = 20  # members and others without which nothing is said
 
 
 @dataclass(frozen=True)

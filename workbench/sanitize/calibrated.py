@@ -37,8 +37,7 @@ from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 from workbench.signals.cancel import check_here
 
-LIMIT = 20_000
-"""Most files, of some 400 bytes; half of them, the oldest, are removed where there are more."""
+LIMIT = 20_000  # most files, of some 400 bytes; half of them, the oldest, are removed where there are more
 
 _LONGEST = 4096
 _NAMES = tuple(field.name for field in dataclasses.fields(ErrorFacts))
@@ -125,8 +124,7 @@ MEANS_ARE_OF_CLAMPED = "means are of values clamped to the public bounds and rou
 
 USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
 
-NEARLY = 1.02
-"""Variances up to so many times the least count as equal: an interval is longer by at most 1 %."""
+NEARLY = 1.02  # variances up to so many times the least count as equal: an interval is longer by at most 1 %
 
 
 @dataclass(frozen=True, eq=False)

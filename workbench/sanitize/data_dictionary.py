@@ -55,8 +55,7 @@ NUMERIC = ("integer", "real", "date")
 _NUMBER = RealField()
 _PART = re.compile(r"((?:\\[\\| ]|[^|])*)(\||\Z)")
 _ESCAPED = re.compile(r"\\([\\| ])")
-_TOLD = 3
-"""Rows that a refusal names; of more it gives the number."""
+_TOLD = 3  # rows that a refusal names; of more it gives the number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,7 @@ GUESSABLE = ("action", "kind", "missing", "date_order", "domain")
 """The facts that a draft takes from the rows of an undeclared column, or from what its file says of it."""
 
 FILE, SECOND = "the file", "the second file"
-_NAMED = 3
-"""Most columns that a refusal names for each fact; of the others it gives the number."""
+_NAMED = 3  # most columns that a refusal names for each fact; of the others it gives the number
 
 _KEY, _WORD = r"origin[\"']?[ \t]*=[ \t]*)", r"(?P<quote>[\"'])guess(?P=quote)"
 _MARK = re.compile(rf"(?P<key>\b{_KEY}{_WORD}")

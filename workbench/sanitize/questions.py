@@ -21,14 +21,11 @@ from workbench.sanitize.wishes import CORRELATION, MEDIAN, QUANTILE, Wish
 if TYPE_CHECKING:  # loads polars, which the window's first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
 
-FIRST_EPSILON = Decimal(1)
-"""The ε of a plan for which nobody has chosen one."""
+FIRST_EPSILON = Decimal(1)  # the ε of a plan for which nobody has chosen one
 
-VALUES, STATISTICS = "values", "statistics"
-"""The purposes of a column (``Questions.purpose``)."""
+VALUES, STATISTICS = "values", "statistics"  # the purposes of a column (`Questions.purpose`)
 
-DROPPED = "drop"
-"""The action of a column that is not released."""
+DROPPED = "drop"  # the action of a column that is not released
 
 
 @dataclass(frozen=True)
@@ -325,14 +322,11 @@ _TEXT = re.compile(
 )
 _IDENTIFIES = ("identifier", "e-mail", "phone", "person")
 
-_ENOUGH_ROWS = 10
-"""With fewer rows, many different values do not show that a column is nearly unique."""
+_ENOUGH_ROWS = 10  # with fewer rows, many different values do not show that a column is nearly unique
 
-_RANK_OF_TELLING = 1
-"""What :func:`_rank` gives a column whose name says what it is."""
+_RANK_OF_TELLING = 1  # what `_rank` gives a column whose name says what it is
 
-_NAMED_EACH = 3
-"""Columns that a sentence names for each reason; of more it gives the number."""
+_NAMED_EACH = 3  # columns that a sentence names for each reason; of more it gives the number
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 
-NORMAL_95 = 1.959964
-"""Standard errors to either side of a mean within which it lies in 95 of 100 releases."""
+NORMAL_95 = 1.959964  # standard errors to either side of a mean within which it lies in 95 of 100 releases
 
-HARDLY = 0.98
-"""Share of a constant answer's error above which a released value is hardly more accurate."""
+HARDLY = 0.98  # share of a constant answer's error above which a released value is hardly more accurate
 
-FADED = 0.5
-"""Part of a correlation below which a column released for its single values is warned of."""
+FADED = 0.5  # part of a correlation below which a column released for its single values is warned of
 
 EVENLY = "This is for values spread evenly over what is declared; values that lie close together lose more."
 """What the part of a correlation that is left rests on, in a sentence."""
@@ -50,8 +47,7 @@ def statistic_is_noise(standard_error: float | None, constant_error: float) -> b
     return standard_error is None or hardly_survives(NORMAL_95 * standard_error, constant_error)
 
 
-MOST_NAMED = 4
-"""Columns that a sentence names one by one."""
+MOST_NAMED = 4  # columns that a sentence names one by one
 
 RELATIONS_WAYS_OUT = (
     "Drop columns, so that the others get more of ε, or release synthetic rows or a private model instead."

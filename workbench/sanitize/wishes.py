@@ -46,8 +46,7 @@ _WISH = re.compile(
 )
 _BARE = re.compile(rf"\s*[^\W\d]+\s*\(.+\)(?:\s+by\s.+?)?(?=\s*(?:,\s*weight\s+{_NUMBER}\s*)?\Z)")
 _OF_A_LIST = r",|\s(?:and|with)\s"
-_MARGIN_BELOW = {SHARE: 1.0, CORRELATION: 2.0}
-"""A margin this wide asks for nothing, so it must be below."""
+_MARGIN_BELOW = {SHARE: 1.0, CORRELATION: 2.0}  # a margin this wide asks for nothing, so it must be below
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,7 @@ class _Never(CancelToken):
         raise AssertionError("this is the token of work that nobody can stop")
 
 
-NEVER = _Never()
-"""The token of work that nobody wants to stop."""
+NEVER = _Never()  # the token of work that nobody wants to stop
 
 
 class PutOffCancel(CancelToken):

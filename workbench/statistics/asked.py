@@ -17,15 +17,11 @@ VARIANCE, STD, COVARIANCE, CORRELATION = "variance", "std", "covariance", "corre
 RANGES, TOP, TABLE, REGRESSION = "ranges", "top", "table", "regression"
 _OF_ONE = (COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE, VARIANCE, STD)
 STATISTICS = (*_OF_ONE, COVARIANCE, CORRELATION, REGRESSION, RANGES, TOP, TABLE)
-OF_PAIRS = (COVARIANCE, CORRELATION)
-"""Statistics of two columns."""
-OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD, *OF_PAIRS, REGRESSION)
-"""Statistics of integers and reals only."""
+OF_PAIRS = (COVARIANCE, CORRELATION)  # statistics of two columns
+OF_AMOUNTS = (MEAN, SUM, VARIANCE, STD, *OF_PAIRS, REGRESSION)  # statistics of integers and reals only
 QUARTERS = (0.25, 0.5, 0.75)
-PERIODS = ("day", "week", "month", "quarter", "year")
-"""What a column of dates can be grouped by, behind a colon."""
-PLACES = 3
-"""How many of the most frequent values are shown where nobody said."""
+PERIODS = ("day", "week", "month", "quarter", "year")  # what a column of dates can be grouped by, behind a colon
+PLACES = 3  # how many of the most frequent values are shown where nobody said
 
 
 _ONLY = {

@@ -17,22 +17,17 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.sanitize.plan import Column
 
-FEW = 32
-"""Cells up to which each is a bin of its own where nobody said how many."""
+FEW = 32  # cells up to which each is a bin of its own where nobody said how many
 
-MANY = 20
-"""Bins of a column with more cells."""
+MANY = 20  # bins of a column with more cells
 
-GROUPING = 10
-"""Bins of a numeric column that makes groups."""
+GROUPING = 10  # bins of a numeric column that makes groups
 
-FINE = 256
-"""Most bins from which quantiles are read."""
+FINE = 256  # most bins from which quantiles are read
 
 _LAST_BITS = 8
 
-NOBODY = -1
-"""Code of a row that counts in no bin or group: a value is missing."""
+NOBODY = -1  # code of a row that counts in no bin or group: a value is missing
 
 
 class ReadRows:

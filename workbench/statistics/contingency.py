@@ -36,18 +36,14 @@ from workbench.statistics.figure import MISSING, Figure, Source, within
 
 MARGIN = "margin"
 
-MOST_COLUMNS = 15
-"""Columns of a table at most."""
+MOST_COLUMNS = 15  # columns of a table at most
 
 Floats = NDArray[np.float64]
-OfSets = NDArray[Any]
-"""A number for each set of columns, (2, 2, …): at 1 along the columns that are in it."""
+OfSets = NDArray[Any]  # a number for each set of columns, (2, 2, …): at 1 along the columns that are in it
 
 _DESCENTS = 50
-_CLEARLY = 0.5
-"""Part of a plain table's squared error below which other questions are asked without δ; by measurements."""
-_SMALL = 0.02, 1e-3
-"""Parts of the largest weight below which sets are left out, whichever is better."""
+_CLEARLY = 0.5  # part of a plain table's squared error below which other questions are asked without δ; by measurements
+_SMALL = 0.02, 1e-3  # parts of the largest weight below which sets are left out, whichever is better
 
 _LEAST_WEIGHT = 16
 _SINGLE = 0.05

@@ -30,11 +30,9 @@ from workbench.sanitize.plan import Column
 from workbench.statistics.widths import Widths
 from workbench.work.ask import Ask
 
-LEAST_CELLS, MOST_CELLS = 1 << 10, 1 << 24
-"""Cells of a lattice; whole numbers may leave fewer."""
+LEAST_CELLS, MOST_CELLS = 1 << 10, 1 << 24  # cells of a lattice; whole numbers may leave fewer
 
-_CELLS_OF_A_ROW = 64
-"""Cells for each row that the noise cannot separate from the next, values being spread evenly."""
+_CELLS_OF_A_ROW = 64  # cells for each row that the noise cannot separate from the next, values being spread evenly
 
 _EXACT = 1 << 51  # multiples up to here and halves of them are exact as doubles
 
@@ -108,8 +106,7 @@ class Lattice:
 _SHORTEST = 4
 """The shortest bin beside a drawn cell is one part in this many of what noise hides of even values, per quantile."""
 
-_AS_THEY_ARE = 1 << 22
-"""Values that are kept as they are before those of one cell are counted."""
+_AS_THEY_ARE = 1 << 22  # values that are kept as they are before those of one cell are counted
 
 _RISK = 0.05
 _CARRIED = 1.3

@@ -13,8 +13,7 @@ from workbench.statistics.bins import Bins, Groups
 from workbench.statistics.widths import Widths
 
 MISSING = "missing"
-UNKNOWN = "not determined"
-"""Written in place of a figure that the noise hides altogether."""
+UNKNOWN = "not determined"  # written in place of a figure that the noise hides altogether
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,8 +79,7 @@ from workbench.work.work import ReadByColumns
 CENTRED, PAIR, SPREAD, CHOICE, DRAWN = "centred", "pair", "spread", "choice", "quantiles"
 PRODUCTS = "products"
 _BLOCK = 1 << 16
-MOMENTS = (CENTRED, PAIR, SPREAD, PRODUCTS)
-"""Forms whose answers are sums of numbers, on a grid of K steps."""
+MOMENTS = (CENTRED, PAIR, SPREAD, PRODUCTS)  # forms whose answers are sums of numbers, on a grid of K steps
 _NO_DELTA = Decimal(0)
 
 RULES, PLAIN_TABLES, FORMER_RULES = 3, 2, 1
@@ -88,23 +87,19 @@ RULES, PLAIN_TABLES, FORMER_RULES = 3, 2, 1
 rounded values from histograms and other names of shares, in certificates that state no rules."""
 
 _TOGETHER = "together"
-_CROWDED = 4
-"""Values are taken to fill one part in so many of their bounds, where the rounding of bins is weighed."""
+_CROWDED = 4  # values are taken to fill one part in so many of their bounds, where the rounding of bins is weighed
 
 _CLEARLY = 0.75
 """Part of the forecast error of a histogram below which quantiles are drawn: where values are tied, draws lose more."""
 
-_MOST_DRAWN = 1000
-"""Cells that are drawn by one query at most; more quantiles of groups are read from histograms."""
+_MOST_DRAWN = 1000  # cells that are drawn by one query at most; more quantiles of groups are read from histograms
 
-Own = Products | Ranges | Margins
-"""A form that has a file of its own."""
+Own = Products | Ranges | Margins  # a form that has a file of its own
 
 Exact = list[int] | list[Held]
 """What is exact in an answer: whole numbers, of a ``choice`` the counts, (groups, values); of quantiles the values."""
 
-MOST_FIGURES = 50_000
-"""Numbers of all queries together."""
+MOST_FIGURES = 50_000  # numbers of all queries together
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_LEAVES = 1024
-"""Bins of ranges at most."""
+MOST_LEAVES = 1024  # bins of ranges at most
 
 ROWS_UP_TO = "rows up to"
 _BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)

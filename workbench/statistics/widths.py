@@ -23,17 +23,14 @@ from workbench.privacy.central.share import Share
 
 CONFIDENCE = 0.95
 
-Weights = tuple[tuple[float, int], ...]
-"""(weight, how many independent draws have it)."""
+Weights = tuple[tuple[float, int], ...]  # (weight, how many independent draws have it)
 
 _RISK = 1 - CONFIDENCE
 _NORMAL = 1.959963984540054
-_NEARLY_NORMAL = 0.15
-"""Excess kurtosis up to which the Cornish–Fisher quantile is exact to a thousandth."""
+_NEARLY_NORMAL = 0.15  # excess kurtosis up to which the Cornish–Fisher quantile is exact to a thousandth
 
 _FREQUENCIES = np.arange(0.5, 12_000) * 0.04
-_NEGLIGIBLE = 1e-20
-"""All terms below it add up to less than the rounding of a sum near 1."""
+_NEGLIGIBLE = 1e-20  # all terms below it add up to less than the rounding of a sum near 1
 _GRID = 401
 _ZOOMS = 4
 

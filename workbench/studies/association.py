@@ -137,8 +137,7 @@ def _cramer(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
 
 
 MOST_TABLES = 2000
-MOST_CODES = 400_000_000
-"""Most rows times tables that are counted: of more, evenly spaced tables are taken."""
+MOST_CODES = 400_000_000  # most rows times tables that are counted: of more, evenly spaced tables are taken
 
 LEAST_TABLES = 100
 

@@ -32,11 +32,9 @@ from workbench.studies.metrics import ACCURACY, AUC, BY_CHANCE, Levels, Measured
 from workbench.studies.regimes import Fit, Regime, StudyData, parameters, predictions, values_against
 from workbench.studies.results import Point, Row, Tally
 
-SYNC_EVERY = 1.0
-"""Seconds of work that a power cut can lose; a killed process loses nothing that was appended."""
+SYNC_EVERY = 1.0  # seconds of work that a power cut can lose; a killed process loses nothing that was appended
 
-FORGET_AFTER = 30 * 86400.0
-"""Seconds after which the record of a study that nobody continued is removed."""
+FORGET_AFTER = 30 * 86400.0  # seconds after which the record of a study that nobody continued is removed
 
 Figures = dict[str, float]
 
@@ -148,8 +146,7 @@ def _refused(error: OSError, path: Path) -> InputError:
 
 
 RAW, SANITIZED = "raw", "sanitized"
-MOST_REGIMES = 7
-"""Most lines in one picture: more cannot be distinguished."""
+MOST_REGIMES = 7  # most lines in one picture: more cannot be distinguished
 
 
 @dataclass(frozen=True, kw_only=True)

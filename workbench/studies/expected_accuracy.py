@@ -12,15 +12,12 @@ from workbench.deep.networks.images import PIXELS, SIDE
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.studies.why.rows import generate
 
-_POINTS, _ALONG = 5, 24
-"""Points that a stroke passes, and dots that it is drawn with."""
+_POINTS, _ALONG = 5, 24  # points that a stroke passes, and dots that it is drawn with
 
-_TREMBLE = 0.13
-"""Standard deviation of a point from image to image, where a side is 1."""
+_TREMBLE = 0.13  # standard deviation of a point from image to image, where a side is 1
 
 _THICK = 0.05
-_AT_ONCE = 1 << 22
-"""Numbers of a part of the dots."""
+_AT_ONCE = 1 << 22  # numbers of a part of the dots
 
 
 def made_up_images(
@@ -66,8 +63,7 @@ def _through_points() -> NDArray[np.float64]:
     return np.asarray(ways * t**order * (1 - t) ** (_POINTS - 1 - order))
 
 
-PLENTY = 1 << 40
-"""Made-up rows do not run out."""
+PLENTY = 1 << 40  # made-up rows do not run out
 
 SEPARATION = 2.5
 """The distance of two made-up classes, in deviations: whoever knows how they were made gets nine rows of ten right."""

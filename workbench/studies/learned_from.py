@@ -21,8 +21,7 @@ from workbench.studies.regimes import StudyData
 
 MODELS = {CLASSIFICATION: "naive-bayes", REGRESSION: "linear-regression"}
 SPLITS = 5
-MOST_ROWS = 100_000
-"""Rows, evenly spaced, that a model is trained on: more change the second decimal of no figure here."""
+MOST_ROWS = 100_000  # rows, evenly spaced, that a model is trained on: more change the second decimal of no figure here
 
 
 def task_of(target: Column) -> str:

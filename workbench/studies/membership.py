@@ -61,8 +61,7 @@ class WayOfTraining:
         return outcome_of(guesses, self.guarantee)
 
 
-REPEATS = 5
-"""Halves of the rows on which a way of training is attacked: another half is another model."""
+REPEATS = 5  # halves of the rows on which a way of training is attacked: another half is another model
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from workbench.studies.held_out import HeldOut
 
 ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"
 
-BY_CHANCE = 0.5
-"""AUC of a score that is the same for every row."""
+BY_CHANCE = 0.5  # AUC of a score that is the same for every row
 
 
 @dataclass(frozen=True)
@@ -339,8 +338,7 @@ def measured(task: str) -> Measured:
     raise ParameterError(f"a study cannot measure the task {task!r}", hint=f"use one of {known}")
 
 
-Levels = Mapping[str, float]
-"""By metric, the figure of always giving one answer."""
+Levels = Mapping[str, float]  # by metric, the figure of always giving one answer
 
 
 def reduction_metrics(rows: NDArray[np.float64], rebuilt: NDArray[np.float64]) -> dict[str, float]:

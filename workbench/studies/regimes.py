@@ -30,11 +30,9 @@ from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import cost_of_synthesis, require_payable, synthesised
 from workbench.work.noise import Study
 
-_NOT_SET = ("epsilon", "delta", "ask")
-"""Parameters that a study gives itself, or that only a release has."""
+_NOT_SET = ("epsilon", "delta", "ask")  # parameters that a study gives itself, or that only a release has
 
-JOINED = "+"
-"""Between several settings of one regime: ``private:blocks=20+aggregate=smooth``."""
+JOINED = "+"  # between several settings of one regime: `private:blocks=20+aggregate=smooth`
 
 
 def parameters(model: Learner, epsilon: float, settings: Sequence[str]) -> Parameters:
@@ -129,11 +127,9 @@ def synthetic_cells(
 
 
 Kind = Literal["none", "sanitized", "corrected", "synthetic", "private"]
-ON_A_TABLE = ("sanitized", "corrected")
-"""The kinds that train on a sanitised table, and so name its mechanism."""
+ON_A_TABLE = ("sanitized", "corrected")  # the kinds that train on a sanitised table, and so name its mechanism
 
-PLANNED = "plan"
-"""In place of a mechanism: each column goes through the mechanism that the plan names for it."""
+PLANNED = "plan"  # in place of a mechanism: each column goes through the mechanism that the plan names for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,11 +39,9 @@ from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 from workbench.work.noise import Study
 from workbench.work.work import cost_of
 
-_TAIL = 1e-4
-"""Part of δ that is left out of the exact sum, which makes it smaller."""
+_TAIL = 1e-4  # part of δ that is left out of the exact sum, which makes it smaller
 
-COLLECTIONS = 1_000_000
-"""Shuffled collections of each group that the lower bound rests on."""
+COLLECTIONS = 1_000_000  # shuffled collections of each group that the lower bound rests on
 
 Counts = NDArray[np.int64]
 Doubles = NDArray[np.float64]

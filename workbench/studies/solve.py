@@ -26,8 +26,7 @@ from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC, YES
 from workbench.studies.ways_asked import Question, statistic_of
 from workbench.studies.wish_needs import METHODS, MOST, Case, Impossible, Method, least, up
 
-WAYS = (STATISTICS, SYNTHETIC, ROWS)
-"""The ways that can be solved for, those that are usually the cheapest first."""
+WAYS = (STATISTICS, SYNTHETIC, ROWS)  # the ways that can be solved for, those that are usually the cheapest first
 
 _RANGE = {"at_least": EPSILON_LEAST, "upto": EPSILON_MOST}
 _PARTS = Decimal("1e-12")

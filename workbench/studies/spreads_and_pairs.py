@@ -16,8 +16,7 @@ from workbench.signals import CancelToken, Emit, Progress
 from workbench.studies.association import Variable, associations
 
 BARS = 30
-PAIR_COLUMNS = 40
-"""Most columns that are compared with each other."""
+PAIR_COLUMNS = 40  # most columns that are compared with each other
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -65,11 +65,9 @@ REGIMES = {"rows": "sanitized:plan", "synthetic": "synthetic:auto", "model": "pr
 
 PLAIN = "none"
 _MODEL_REPEATS = 3
-MOST_ROWS = 10_000
-"""Made-up rows at most: of more rows a little more is learnt."""
+MOST_ROWS = 10_000  # made-up rows at most: of more rows a little more is learnt
 
-FEW_CELLS = 17
-"""Cells of a made-up number: its table is then made in milliseconds, and noise changes little by it."""
+FEW_CELLS = 17  # cells of a made-up number: its table is then made in milliseconds, and noise changes little by it
 
 
 @dataclass(frozen=True)
@@ -124,8 +122,7 @@ PAIRS = "in some pairs"
 STRONGEST = "if strong"
 """Note where there is no target: the strongest pairs are measured, one fewer than there are columns."""
 
-EQUAL_GROUPS = "in groups of equal size"
-"""Note where a figure of groups is forecast: it is less exact in a smaller one."""
+EQUAL_GROUPS = "in groups of equal size"  # note where a figure of groups is forecast: it is less exact in a smaller one
 
 _NO_DELTA = Decimal(0)
 

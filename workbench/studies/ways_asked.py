@@ -35,11 +35,9 @@ NEAR = 0.02
 """How near a figure must be where nobody typed a margin: a mean or median in parts of its column's range, a share in
 parts of all rows. Tables of a survey are printed with two digits."""
 
-NEAR_PAIR = 0.3
-"""The same of a correlation: so wide that a strong one, 0.5, differs from none."""
+NEAR_PAIR = 0.3  # the same of a correlation: so wide that a strong one, 0.5, differs from none
 
-MOST_PAIRS = 3
-"""The most pairs of numbers that are asked about where nobody named one."""
+MOST_PAIRS = 3  # the most pairs of numbers that are asked about where nobody named one
 
 HALF_LEARNT = 0.5
 """A model counts as useful if it keeps this part of what the rows themselves teach beyond one answer for all."""
@@ -160,8 +158,7 @@ def _asked_figure(plan: Plan, figured: Figured, levels: set[float]) -> Statistic
         return None
 
 
-Figured = tuple[str, str, tuple[str, ...]]
-"""Statistic, column and the columns that make groups."""
+Figured = tuple[str, str, tuple[str, ...]]  # statistic, column and the columns that make groups
 
 
 def figured_by(question: Question) -> Figured | None:

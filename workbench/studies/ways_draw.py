@@ -36,13 +36,11 @@ from workbench.work.work import cost_of
 
 Key = tuple[str, tuple[str, ...], str]
 CONFIDENCE = 0.95
-REPEATS = 10
-"""Splits of the rows that a model is trained on."""
+REPEATS = 10  # splits of the rows that a model is trained on
 
 _OF_NUMBERS: dict[str, Callable[..., Any]] = {"mean": np.nanmean, "sum": np.nansum, "median": np.nanmedian}
 
-_KEY = secrets.token_bytes(32)
-"""Of this process: nobody can draw again what was shown."""
+_KEY = secrets.token_bytes(32)  # of this process: nobody can draw again what was shown
 
 
 @dataclass(frozen=True)

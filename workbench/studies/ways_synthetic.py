@@ -33,11 +33,9 @@ from workbench.work.noise import Study
 
 Doubles = NDArray[np.float64]
 
-MOST_ROWS = 4000
-"""Rows of a trial: of more rows with as much more ε the error is the same."""
+MOST_ROWS = 4000  # rows of a trial: of more rows with as much more ε the error is the same
 
-TRIES = 4
-"""Trials of each shape."""
+TRIES = 4  # trials of each shape
 
 ROUNDS_OF_A_TRIAL = 30
 
@@ -47,8 +45,7 @@ _IN_A_CELL = 0.07
 _RANGE, _INSIDE, _APART = 5.0, 0.06, 0.25
 """Standard deviations in a usual range; how many of them a mean, and by how much a correlation is off in one part."""
 
-_SHAPES = (0, 1, 5)
-"""Of :func:`usual_shapes`: even, a bell in the middle, and skewed with a mean of a tenth of the range."""
+_SHAPES = (0, 1, 5)  # of `usual_shapes`: even, a bell in the middle, and skewed with a mean of a tenth of the range
 
 
 @dataclass(frozen=True, eq=False)

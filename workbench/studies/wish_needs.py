@@ -36,8 +36,7 @@ from workbench.studies.ways import rounded_by, row_figures, synthetic_figures
 from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
 from workbench.studies.ways_asked import Question, question_of, statistic_of
 
-MOST = 50.0
-"""The largest ε of a wish that is looked for."""
+MOST = 50.0  # the largest ε of a wish that is looked for
 
 Doubles = NDArray[np.float64]
 
@@ -45,14 +44,12 @@ _LEAST = {STATISTICS: 1e-6, SYNTHETIC: 1e-3, ROWS: 1e-4}
 _STEP, _FINE_STEP, _BELOW, _NEAR = 1.2, 1.03, 10.0, 1.0005
 _DIGITS = 4
 
-_COARSE = 1.3
-"""By how much a coarse forecast may misjudge the share of a column."""
+_COARSE = 1.3  # by how much a coarse forecast may misjudge the share of a column
 
 _POINTS = 40
 _FREE = 1e-4
 _REFINEMENTS = 8
-_CLOSE = 0.992
-"""Part of its margin that an error has at least, where fewer forecasts are worth more than a closer one."""
+_CLOSE = 0.992  # part of its margin that an error has at least, where fewer forecasts are worth more than a closer one
 
 
 def least(
@@ -163,8 +160,7 @@ def epsilon_of_rho(rho: Decimal, delta: Decimal) -> Decimal:
 
 # -- statistics --------------------------------------------------------------------------------------------------------
 
-_Key = tuple[str, str | None, tuple[str, ...] | None]
-"""Statistic, column and groups."""
+_Key = tuple[str, str | None, tuple[str, ...] | None]  # statistic, column and groups
 
 
 @dataclass(frozen=True)

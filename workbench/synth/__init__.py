@@ -13,8 +13,7 @@ from workbench.synth.tan import TAN
 
 SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM, TAN, LINE, CHANCES)
 
-AUTO = "auto"
-"""The name, where nobody gives one, by which a forecast chooses (:func:`workbench.synth.setting.method_for`)."""
+AUTO = "auto"  # the name, where nobody gives one, by which a forecast chooses (`workbench.synth.setting.method_for`)
 
 
 def synthesiser(name: str) -> Synthesiser:

@@ -41,15 +41,12 @@ from workbench.synth.columns import CountsTables
 from workbench.synth.fit import Measured, fitted
 from workbench.synth.mst import SENSITIVITY, expected_tables, shares_alone
 
-ALONE, CHOSEN, PAIRED = 0.6, 0.1, 0.3
-"""Parts of the budget for the columns alone, the choices and the tables of pairs."""
+ALONE, CHOSEN, PAIRED = 0.6, 0.1, 0.3  # parts of the budget for the columns alone, the choices and the tables of pairs
 
-MOST_CELLS = 1 << 16
-"""Most cells of the model's cliques together: a fit then takes seconds, whatever is chosen."""
+MOST_CELLS = 1 << 16  # most cells of the model's cliques together: a fit then takes seconds, whatever is chosen
 
 ROUNDS = 12
-_TURNS = 3
-"""Where a target is named, one of so many choices is among all pairs, the others among those with the target."""
+_TURNS = 3  # where a target is named, one of so many choices is among all pairs, the others among those with the target
 
 _MOST_ROUNDS = 64
 _STRENGTH = 400.0

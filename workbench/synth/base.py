@@ -44,8 +44,7 @@ class Query:
 Impossible = tuple[tuple[int, ...], NDArray[np.bool_]]
 """Places of columns, in their order, and which cells of their table cannot occur."""
 
-BARRIER = -1e5
-"""Potential of a cell that cannot occur: its chance is 0 to the last bit."""
+BARRIER = -1e5  # potential of a cell that cannot occur: its chance is 0 to the last bit
 
 
 def barriers_of(impossible: Sequence[Impossible]) -> list[tuple[tuple[int, ...], Doubles]]:

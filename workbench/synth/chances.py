@@ -33,14 +33,12 @@ from workbench.synth.mst import tree_asked, tree_queries
 from workbench.synth.row_sampler import uniforms
 from workbench.work.ask import Ask
 
-PART = 0.9
-"""Of the budget, for the model."""
+PART = 0.9  # of the budget, for the model
 
 RIGHT, _RIGHT_PART = "rows that the model names right", 0.1
 """What is counted of the model, with a part of what it leaves."""
 
-DECIDED = 0.9
-"""Share of rows that the model names right, from which the other columns decide the target."""
+DECIDED = 0.9  # share of rows that the model names right, from which the other columns decide the target
 
 BY_CHANCES, LIKELIEST, AS_MARGINALS = (
     "the target is drawn by the chances that the private model gives each row",

@@ -19,11 +19,9 @@ from workbench.signals.cancel import CancelToken
 from workbench.synth.cliques import Doubles
 
 _STRENGTHS = tuple(10.0**power for power in np.arange(4.5, -3.6, -1.0))
-_SEPARATE = 0.06
-"""Weight of the step between a separate end cell and its neighbour: of the order of e⁴ either way."""
+_SEPARATE = 0.06  # weight of the step between a separate end cell and its neighbour: of the order of e⁴ either way
 
-_FEW = 6
-"""Cells below which there is no tail to make smooth."""
+_FEW = 6  # cells below which there is no tail to make smooth
 
 _ROUNDS, _STILL, _STEP, _RIDGE = 40, 1e-3, 4.0, 1e-6
 _ROUNDING = 1e-14

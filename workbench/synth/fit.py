@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from workbench.signals.cancel import CancelToken
 from workbench.synth.cliques import CliqueMarginals, CliqueTree, Columns, Doubles, spread
 
-SMOOTHNESS = 0.2
-"""Weight of the second differences, in parts of the noise's scale."""
+SMOOTHNESS = 0.2  # weight of the second differences, in parts of the noise's scale
 
 _BEND = 0.3
 ROUNDS = 150
@@ -40,8 +39,7 @@ _SCALINGS = 10
 _LEAST_ROWS = 0.1
 """Rows that all cells of a settled table get beside its own, so that later rounds can raise those that have none."""
 
-_NEVER = 1e-30
-"""Share that is taken for that of a cell which cannot occur."""
+_NEVER = 1e-30  # share that is taken for that of a cell which cannot occur
 
 
 @dataclass(frozen=True, eq=False)

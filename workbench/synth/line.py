@@ -36,11 +36,9 @@ from workbench.synth.tan import TAN, fine_cuts
 from workbench.work.ask import Ask
 from workbench.work.noise import uncharged
 
-PART = 0.5
-"""Of the budget, for the line."""
+PART = 0.5  # of the budget, for the line
 
-REACH = 0.6
-"""Half-ranges of the target at which what is left is cut off."""
+REACH = 0.6  # half-ranges of the target at which what is left is cut off
 
 LEAST = Decimal("1e-9")
 """The least ε of a regression: a half with less, which a large δ leaves of a small ε, trains no line."""

@@ -46,11 +46,9 @@ from workbench.synth.cliques import CliqueTree, Doubles
 from workbench.synth.columns import CountsTables
 from workbench.synth.fit import Measured, fitted
 
-ALONE, CHOSEN, PAIRED = 0.35, 0.1, 0.55
-"""Parts of ε for the columns alone, the choices and the tables of pairs."""
+ALONE, CHOSEN, PAIRED = 0.35, 0.1, 0.55  # parts of ε for the columns alone, the choices and the tables of pairs
 
-SENSITIVITY = 1
-"""Of a score, under zero-out neighbours."""
+SENSITIVITY = 1  # of a score, under zero-out neighbours
 
 _FILLING = 3.0
 

@@ -19,8 +19,7 @@ from workbench.synth.columns import smallest_type
 from workbench.synth.fit import ROUNDS
 from workbench.synth.row_sampler import MOST_DEALT
 
-MOST_CELLS = 1 << 22
-"""Most cells of all tables of a model: some 300 MB while it is fitted."""
+MOST_CELLS = 1 << 22  # most cells of all tables of a model: some 300 MB while it is fitted
 
 _SECONDS_OF_A_COUNT, _SECONDS_OF_A_TABLE = 1.5e-8, 5e-4
 _SECONDS_OF_A_CELL, _SECONDS_OF_A_FIT = 5e-8, 6e-5

@@ -21,24 +21,18 @@ from workbench.synth.cliques import CliqueMarginals, Doubles
 from workbench.synth.columns import Codes
 from workbench.synth.row_sampler import uniforms
 
-_TRIED: Doubles = np.linspace(-0.99, 0.99, 67)
-"""Correlations of which the likeliest is taken."""
+_TRIED: Doubles = np.linspace(-0.99, 0.99, 67)  # correlations of which the likeliest is taken
 
-_STEPS = 24
-"""Points within each cell at which the chances of the other column's cells are averaged."""
+_STEPS = 24  # points within each cell at which the chances of the other column's cells are averaged
 
-_SAME = 1e-9
-"""Difference of mean log-likelihoods that no table of rows shows: correlations so near are equally likely."""
+_SAME = 1e-9  # difference of mean log-likelihoods that no table of rows shows: correlations so near are equally likely
 
-_LEAST_REST = 0.02
-"""Least part of a variance that the columns before leave open."""
+_LEAST_REST = 0.02  # least part of a variance that the columns before leave open
 
 _RIDGE = 1e-3
-_END = 7.0
-"""Where the tails of a normal variable are taken to end."""
+_END = 7.0  # where the tails of a normal variable are taken to end
 
-Order = list[tuple[int, tuple[int, ...]]]
-"""Columns as they are placed, each with the ones before it that it follows."""
+Order = list[tuple[int, tuple[int, ...]]]  # columns as they are placed, each with the ones before it that it follows
 
 
 def order_of(count: int, pairs: Sequence[tuple[int, int]], target: int | None) -> Order:

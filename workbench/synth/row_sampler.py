@@ -32,11 +32,9 @@ MOST_DEALT = 60_000
 """Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
 
 
-_BLOCK = 64
-"""Rows of which it is worked out together how overdue each value is."""
+_BLOCK = 64  # rows of which it is worked out together how overdue each value is
 
-_FEW_CODES = 1 << 16
-"""Combinations of columns up to which the ones that occur are found by counting."""
+_FEW_CODES = 1 << 16  # combinations of columns up to which the ones that occur are found by counting
 
 
 def uniforms(count: int, entropy: Entropy) -> Doubles:

@@ -24,8 +24,7 @@ from workbench.synth.row_sampler import sampled_rows
 from workbench.work.ask import Ask
 from workbench.work.work import cost_of
 
-LEAST_SHARE = 1e-6
-"""Least ε of a query: below, its noise is larger than any count."""
+LEAST_SHARE = 1e-6  # least ε of a query: below, its noise is larger than any count
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,16 +54,13 @@ ALONE, CHOSEN, PAIRED = 0.25, 0.08, 1.0
 AIMED = 0.75
 """Weight of the target alone, of few cells too: how rows divide among its values matters to every other column."""
 
-_MANY = 16
-"""Cells of a column from which it has its whole weight."""
+_MANY = 16  # cells of a column from which it has its whole weight
 
-MOST_SIDE = 16
-"""Most parts of a column but of a target of names."""
+MOST_SIDE = 16  # most parts of a column but of a target of names
 
 _FILLING = 2.0
 _MOST_FINE, _LEAST_FINE, _FINE_BY_ROOM = 64, 16, 5.0
-ENOUGH = 3.0
-"""Parts of a column from which this way is ahead of ``marginals``; measured on six tables (``ten_tables.md``)."""
+ENOUGH = 3.0  # parts of a column from which this way is ahead of `marginals`; measured on six tables (`ten_tables.md`)
 
 
 def _alone(size: int) -> float:

@@ -49,8 +49,7 @@ Declared = PureDp | ZeroConcentrated | PoissonGaussian | ApproximateDp
 Cells = NDArray[np.int64]
 Made = TypeVar("Made")
 
-TRY = "one try"
-"""The event of an attempt of :meth:`Ask.best_of`."""
+TRY = "one try"  # the event of an attempt of `Ask.best_of`
 
 
 class UndeclaredError(AssertionError):
@@ -390,8 +389,7 @@ class DrawsElsewhere:
             raise UndeclaredError("not every part of the rows has its draw")
 
 
-SUM, COUNT = "sum", "count"
-"""What a step of DP-SGD answers."""
+SUM, COUNT = "sum", "count"  # what a step of DP-SGD answers
 
 
 class Steps:

@@ -16,8 +16,7 @@ from workbench.params.codec import csv_bytes
 
 FIELDS = ("column", "value", "count", "lower", "upper")
 OTHER = "other"
-LONGEST = 200
-"""Characters of a value that can be found: a longer cell counts for none."""
+LONGEST = 200  # characters of a value that can be found: a longer cell counts for none
 
 _FINEST, _COARSEST = -16, 64
 SCALES = 2 * (_COARSEST - _FINEST + 1) + 1

@@ -21,8 +21,7 @@ from workbench.params.remedies import DECLARE, Remedy
 from workbench.privacy.local.cells import CellArray, Cells
 from workbench.privacy.local.limits import MOST_CELLS
 
-REAL_CELLS = 501
-"""Default number of cells of a real attribute: a fifth of a percent of its range."""
+REAL_CELLS = 501  # default number of cells of a real attribute: a fifth of a percent of its range
 
 LONG_RANGE_CELLS = 1024
 """Most cells of an integer range too long for one cell a number; the step is then 1, 2 or 5 times a power of ten."""
@@ -108,8 +107,7 @@ def grid(attribute: Attribute) -> Grid:
         raise error.at(f"column {attribute.name}") from None
 
 
-_Line = tuple[Cells, tuple[str, ...], float]
-"""Cells, labels and step of numbers."""
+_Line = tuple[Cells, tuple[str, ...], float]  # cells, labels and step of numbers
 
 
 @lru_cache(maxsize=128)  # every edit of a plan asks for the grids of all its columns

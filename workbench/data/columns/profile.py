@@ -77,8 +77,7 @@ _FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|
 _MISSING_CODE = r"^\s*(-[1789]|-?(77+|88+|99+))([.,]0+)?\s*$"
 _FEW_NUMBERS = 2
 _FEW_NAMES = 10
-MOSTLY_THERE = 0.05
-"""The part of the rows that may be without a value in a column that is called constant."""
+MOSTLY_THERE = 0.05  # the part of the rows that may be without a value in a column that is called constant
 _TRUTH = {"true", "false"}
 _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
 
@@ -167,8 +166,7 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
     return _profiled(table, found)
 
 
-_TOGETHER = 1 << 21
-"""Different values that are kept of all columns of a table that is read in parts."""
+_TOGETHER = 1 << 21  # different values that are kept of all columns of a table that is read in parts
 _VALUE, _TIMES, _FIRST = "value", "times", "first"
 _ALL_HASHES = 1 << 64
 

@@ -64,8 +64,7 @@ def _spelt_out(text: str) -> str:
 
 Words = NDArray[np.uint64]
 
-INLINE = 12
-"""Bytes of the longest cell that fits into its view."""
+INLINE = 12  # bytes of the longest cell that fits into its view
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +120,9 @@ def _words_in(data: Any) -> Words:
 
 
 _AT_ONCE = 1 << 15
-_LONGEST = 512
-"""Bytes of a cell up to which words are mixed; of longer ones the bytes are digested one by one."""
+_LONGEST = 512  # bytes of a cell up to which words are mixed; of longer ones the bytes are digested one by one
 
-_PLAIN = 0.98
-"""Share of cells in canonical form from which on a column is plain."""
+_PLAIN = 0.98  # share of cells in canonical form from which on a column is plain
 
 _TEXT, _NUMBER, _DOUBTFUL, _BELOW_ZERO = 0, 1, 2, 3
 _MIX = [np.uint64(m) for m in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)]

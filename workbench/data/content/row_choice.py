@@ -24,14 +24,11 @@ Ranks = NDArray[np.uint16]
 
 _AT_ONCE = 1 << 17
 _ANY = np.uint64(0x9E3779B97F4A7C15)
-_DEEPEST = 12
-"""Most zero bits of a rank that are required, of 16: with more, too few ranks would be left."""
+_DEEPEST = 12  # most zero bits of a rank that are required, of 16: with more, too few ranks would be left
 
-_RARE = 2
-"""Looked-at cells whose rank may differ from that of the canonical form: only such rows are chosen wrongly."""
+_RARE = 2  # looked-at cells whose rank may differ from that of the canonical form: only such rows are chosen wrongly
 
-_LOWEST = np.uint64(0x0101010101010100)
-"""The lowest bit of each byte but the one on which the length of the cell falls."""
+_LOWEST = np.uint64(0x0101010101010100)  # the lowest bit of each byte but the one on which the length of the cell falls
 _PREFIX = np.uint64(0xFFFFFFFF00000000)
 
 

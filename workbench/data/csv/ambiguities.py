@@ -24,8 +24,7 @@ from workbench.data.table import Candidate, Doubt
 _MOST_CELLS = 3
 _MOST_CANDIDATES = 4
 _RECORDS = 400
-_BEFORE, _AFTER = 12, 28
-"""Bytes of a cell that are shown before and after the first one that is not ASCII."""
+_BEFORE, _AFTER = 12, 28  # bytes of a cell that are shown before and after the first one that is not ASCII
 
 _WORDS = {"\t": "tab", " ": "space", "": NO_DELIMITER}
 

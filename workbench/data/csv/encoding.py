@@ -22,8 +22,7 @@ from workbench.signals.cancel import CancelToken
 
 Bytes = NDArray[np.uint8]
 
-CHUNK = 1 << 20
-"""Bytes that are looked at together: so few that they stay in the processor's cache."""
+CHUNK = 1 << 20  # bytes that are looked at together: so few that they stay in the processor's cache
 
 
 class FileBytes:

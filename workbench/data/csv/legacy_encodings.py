@@ -98,8 +98,7 @@ JAPANESE = (
 
 
 _NEVER = 40.0
-_FOREIGN = 10.0
-"""Bits of a Latin letter in a word that no language explains."""
+_FOREIGN = 10.0  # bits of a Latin letter in a word that no language explains
 
 
 @dataclass(frozen=True)

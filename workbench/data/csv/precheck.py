@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from workbench.data.csv.encoding import AnyBytes, Bytes
 from workbench.signals.cancel import CancelToken
 
-CHUNK = 1 << 20
-"""Bytes that are checked at a time: so few that what is found in them stays in the processor's cache."""
+CHUNK = 1 << 20  # bytes that are checked at a time: so few that what is found in them stays in the processor's cache
 _LF, _CR = 10, 13
 _MOST_STARTS = 1 << 20
 
@@ -94,8 +93,7 @@ def regular_shape(
     return Shape(records, one_line_each, quoted, np.concatenate(starts), stride)
 
 
-Bits = NDArray[np.uint64]
-"""A bit for each byte of a piece, the lowest first; behind the last byte they are 0."""
+Bits = NDArray[np.uint64]  # a bit for each byte of a piece, the lowest first; behind the last byte they are 0
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from workbench.data.csv.precheck import Shape
 from workbench.data.rows_in_parts import Index, Part, Piece, Rows, require_memory
 from workbench.params import InputError
 
-PIECE = 1 << 23
-"""Bytes of text in a part, at most, unless a single record is longer."""
+PIECE = 1 << 23  # bytes of text in a part, at most, unless a single record is longer
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ _SECRET = re.compile(r"passw|pwd|secret|token", re.IGNORECASE)
 """In the name of a parameter whose value is a password. One that names a file of them is none."""
 
 COLUMNS = "columns"
-QUERY = "query"
-"""What a ledger and a certificate call the rows of a query, which have no name of their own."""
+QUERY = "query"  # what a ledger and a certificate call the rows of a query, which have no name of their own
 
 PASSWORD_NEEDED = "password-needed"
 WAYS_TO_GIVE_ONE = (
@@ -79,8 +78,7 @@ class Address:
         return replace(self, table="", columns=(), query=query.strip().rstrip(";"))
 
 
-_PLAIN = " /:;*,()<>='\"!.-_\\"
-"""What stays as it is typed in the part of an address that a person reads."""
+_PLAIN = " /:;*,()<>='\"!.-_\\"  # what stays as it is typed in the part of an address that a person reads
 
 
 def address_of(source: str) -> Address | None:

@@ -34,8 +34,7 @@ MOST_BYTES, LEAST_SECONDS, BYTES_PER_SECOND = 2 * 1024**3, 60, 1_000_000
 """Memory that reading may take; processor seconds from one part of the rows to the next, plus one for so many bytes of
 a file."""
 
-COUNTING = 4.0
-"""Seconds in which the rows of all tables are counted."""
+COUNTING = 4.0  # seconds in which the rows of all tables are counted
 
 KINDS = {SQLITE: ("sqlite", "SQLite"), POSTGRESQL: ("postgresql", "PostgreSQL")}
 """Module and class of the databases that are not read by SQLAlchemy."""

@@ -18,11 +18,9 @@ from workbench.data.csv.encoding import FileBytes
 from workbench.data.private_file import write_or_say
 from workbench.data.rows_in_parts import Part, Piece, Rows, require_memory
 
-IN_MEMORY = 1 << 26
-"""Bytes of a table that is read into memory."""
+IN_MEMORY = 1 << 26  # bytes of a table that is read into memory
 
-CELLS = 1 << 20
-"""Cells of a part."""
+CELLS = 1 << 20  # cells of a part
 
 
 @dataclass(frozen=True)

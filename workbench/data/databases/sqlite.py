@@ -16,10 +16,8 @@ from workbench.data.databases.base import Asked, Cells, Listed, fetched, has_row
 from workbench.data.opened import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_LONGEST = 16 * 1024**2
-"""Bytes of the longest cell, row or SQL text."""
-_STEPS = 10_000
-"""Instructions between two looks at the clock."""
+_LONGEST = 16 * 1024**2  # bytes of the longest cell, row or SQL text
+_STEPS = 10_000  # instructions between two looks at the clock
 KEYS = """
 SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
 WHERE m.name = ? AND m.type = 'table' AND c.pk = 1 AND upper(c.type) = 'INTEGER'

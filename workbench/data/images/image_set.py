@@ -23,8 +23,7 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.signals.cancel import NEVER, CancelToken
 
-SHARE = 0.75
-"""Of the memory that is free: so much may be taken."""
+SHARE = 0.75  # of the memory that is free: so much may be taken
 
 BYTES_PER_IMAGE = 1_000
 """What an image takes besides its pixels, at most: two hashes and a class as text, and the table's columns of them."""
@@ -101,13 +100,11 @@ def _size_of_list(stream: BinaryIO) -> int:
     return large if size == _IN_64 else max(size, large)
 
 
-Images = NDArray[np.uint8]
-"""Shape (n, channels, height, width); 0 to 255, as all formats read here hold them."""
+Images = NDArray[np.uint8]  # shape (n, channels, height, width); 0 to 255, as all formats read here hold them
 
 Mark = tuple[str, str]
 
-MOST_BYTES = 4 * 2**30
-"""Bytes of all pixels of a set."""
+MOST_BYTES = 4 * 2**30  # bytes of all pixels of a set
 
 MOST_SIDE = 4096
 
@@ -248,14 +245,11 @@ def class_attribute(classes: Sequence[str]) -> Attribute:
     return Attribute(name=CLASS, kind="category", domain=tuple(classes))
 
 
-EXAMPLES = 24
-"""Images of a class that are kept."""
+EXAMPLES = 24  # images of a class that are kept
 
-SIDE = 64
-"""Pixels that a side of a small image has, at most nearly twice of it."""
+SIDE = 64  # pixels that a side of a small image has, at most nearly twice of it
 
-MOST_CLASSES = 40
-"""Classes of which images are kept; the others are counted."""
+MOST_CLASSES = 40  # classes of which images are kept; the others are counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,13 +27,11 @@ from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit
 
 GZIP = ".gz"
-HEAD = 1 << 17
-"""Bytes of the first piece of each file, in which its header lies."""
+HEAD = 1 << 17  # bytes of the first piece of each file, in which its header lies
 
 _AT_ONCE = 1 << 26
 _PIECE = 1 << 20
-_MEMORY, _SECONDS = 1 << 28, 600
-"""Memory and processor time of the process that unpacks."""
+_MEMORY, _SECONDS = 1 << 28, 600  # memory and processor time of the process that unpacks
 
 _MOST_PER_BYTE, _LEAST = 1032, 1024
 """The most bytes that deflate expands one byte to, and the size that any file may have."""

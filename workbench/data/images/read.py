@@ -16,8 +16,7 @@ from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 
 ENDINGS = (*idx.ENDINGS, *idx.CIFAR_ENDINGS, *arrays.ENDINGS, class_folders.ENDING)
-PACKED_OR_PICTURES = (*ENDINGS, *class_folders.PICTURES)
-"""How the files end that a set of images is read from."""
+PACKED_OR_PICTURES = (*ENDINGS, *class_folders.PICTURES)  # how the files end that a set of images is read from
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,7 @@ from workbench.params import InputError
 if TYPE_CHECKING:
     from workbench.data.csv.encoding import AnyBytes
 
-IN_MEMORY = 64 * 1024 * 1024
-"""Bytes of text that are unpacked into memory; more of them go to the disk."""
+IN_MEMORY = 64 * 1024 * 1024  # bytes of text that are unpacked into memory; more of them go to the disk
 
 KINDS = {
     "gzip": (b"\x1f\x8b", "gzip"),

@@ -27,8 +27,7 @@ from workbench.signals.cancel import NEVER
 
 _MODULE = "workbench.data.sources.parquet"
 _NAME = "Parquet"
-PIECE = 1 << 24
-"""Bytes of the values in a part, before they are packed, at most, unless a row group has more."""
+PIECE = 1 << 24  # bytes of the values in a part, before they are packed, at most, unless a row group has more
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from workbench.data.table import Table
     from workbench.signals.cancel import CancelToken
 
-HEAD = 1 << 16
-"""Bytes at the beginning of a file by which its format is recognised."""
+HEAD = 1 << 16  # bytes at the beginning of a file by which its format is recognised
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-INITIAL_SEED = 20_240_501
-"""Seed of the first weights: they are public, so any fixed seed will do."""
+INITIAL_SEED = 20_240_501  # seed of the first weights: they are public, so any fixed seed will do
 
 TABLE_ROWS = 384
 """Most rows that the engine for tables holds: what rounding takes from C grows with their square (1.8 % here)."""
@@ -23,8 +22,7 @@ TABLE_ROWS = 384
 IMAGE_ROWS = 96
 """Most rows that the engine for images holds: more leave the processor's cache, and rounding takes .11 % of C here."""
 
-UNBOUNDED = 1 << 62
-"""Rows at once of an engine that holds whatever physical batch it is given."""
+UNBOUNDED = 1 << 62  # rows at once of an engine that holds whatever physical batch it is given
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,8 +95,7 @@ SCATTER_LINEAR = ScatterLinear(
 )
 
 
-DIRECTIONS = 500
-"""Directions kept. The noise of a step grows with what is trained, so the 3,969 features are too many."""
+DIRECTIONS = 500  # directions kept. The noise of a step grows with what is trained, so the 3,969 features are too many.
 
 STROKES = resources() / "scattering" / "pen_strokes.safetensors"
 """The directions, found in generated pen strokes by ``packaging/pen_strokes.py``: from no data set, so public."""

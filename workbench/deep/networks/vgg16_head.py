@@ -29,12 +29,10 @@ _STEP = 1 << len(STAGES)
 _MEAN, _DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of ImageNet's channels: how the published weights expect their input."""
 
-_AT_ONCE = 1 << 18
-"""Pixels that pass the convolutions at once."""
+_AT_ONCE = 1 << 18  # pixels that pass the convolutions at once
 
 _MOST_BYTES = 2**31
-_FROZEN = 4 * 14_714_688
-"""Bytes of the weights of the convolutions."""
+_FROZEN = 4 * 14_714_688  # bytes of the weights of the convolutions
 
 _SAFETENSORS = ".safetensors"
 

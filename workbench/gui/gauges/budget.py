@@ -26,8 +26,7 @@ from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.questions import MODEL as A_MODEL
 from workbench.sanitize.questions import WAYS, Questions, recipient
 
-HIGH = Decimal(5)
-"""An ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %."""
+HIGH = Decimal(5)  # an ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %
 
 
 class BudgetGauge(Card):

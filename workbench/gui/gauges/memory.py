@@ -18,8 +18,7 @@ from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Memory, PhaseMemory
 
-KEPT = 120
-"""Samples in the trace: the last two minutes."""
+KEPT = 120  # samples in the trace: the last two minutes
 
 WORDS = {
     "peak": (tr_later("peak"), ""),
@@ -39,8 +38,7 @@ PHASES = {
 }
 """What the phases of a training are called."""
 
-LINE, LEAST_BAR, LETTERS = 18, 48, 11
-"""Pixels of a line's height, of the shortest bar, and of the letters."""
+LINE, LEAST_BAR, LETTERS = 18, 48, 11  # pixels of a line's height, of the shortest bar, and of the letters
 
 PHASES_TIP = tr_later(
     "Memory of the training by phase: the bar is the most that was measured so far, the mark "

@@ -22,8 +22,7 @@ from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
 
 GAP, BAR = 12, 16
-NOTE = 200
-"""The least width, in points, in which a note at the foot can be read beside the buttons."""
+NOTE = 200  # the least width, in points, in which a note at the foot can be read beside the buttons
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,11 +179,9 @@ def _changed(file: Path) -> float:
         return 0.0
 
 
-REST_MS = 800
-"""How long the plan must rest: a slider that is dragged is not written at every step."""
+REST_MS = 800  # how long the plan must rest: a slider that is dragged is not written at every step
 
-END_SECONDS = 1.0
-"""How long a write that is going on may hold up the end of the window."""
+END_SECONDS = 1.0  # how long a write that is going on may hold up the end of the window
 
 
 class Autosave(QObject):

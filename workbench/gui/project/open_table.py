@@ -222,8 +222,7 @@ def count_matched(
 
 
 KEY, JOIN = "open", "join"
-SEVERAL = "several-tables"
-"""Code of the refusal of a database in which no table is named: the person is asked which."""
+SEVERAL = "several-tables"  # code of the refusal of a database in which no table is named: the person is asked which
 _LEFT_OUT = tr_later("left out of the sample's first plan")
 
 

@@ -11,8 +11,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.params.remedies import WHO_PAYS
 
-GENERALISED = "generalised"
-"""The kind of a generalised table, which no ε bounds."""
+GENERALISED = "generalised"  # the kind of a generalised table, which no ε bounds
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.gui.session.session import OpenTable
 
 
-SHOWN = 3
-"""Values that are named; all of it is private and stays on the screen."""
+SHOWN = 3  # values that are named; all of it is private and stays on the screen
 
 _UNREAD = {
     "integer": tr_later("its values are no whole numbers"),

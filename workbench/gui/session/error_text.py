@@ -14,8 +14,7 @@ from workbench.params.remedies import Remedy
 if TYPE_CHECKING:
     from workbench.data.columns.profile import Suspicion
 
-_QUOTED = re.compile(r"'[a-z0-9]+(?:-[a-z0-9]+)*'")
-"""What may be the name of a network."""
+_QUOTED = re.compile(r"'[a-z0-9]+(?:-[a-z0-9]+)*'")  # what may be the name of a network
 
 _FACTS = {
     "date_order": tr_later("choose under “day or month first”"),

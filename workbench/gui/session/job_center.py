@@ -15,14 +15,11 @@ from workbench.jobs.log import log_trace
 from workbench.jobs.runner import MemorySampler
 from workbench.signals.events import AtStake, Cancelled, Event, Failed, Finished, Progress
 
-POLL_MS = 40
-"""25 looks a second, more than an eye follows."""
+POLL_MS = 40  # 25 looks a second, more than an eye follows
 
-QUICK_MS = 8
-"""While a job is young: most end in a fraction of a second, and a look too late would be half of that."""
+QUICK_MS = 8  # while a job is young: most end in a fraction of a second, and a look too late would be half of that
 
-YOUNG = 0.5
-"""Seconds that a job is young."""
+YOUNG = 0.5  # seconds that a job is young
 
 MEMORY_MS = 1000
 

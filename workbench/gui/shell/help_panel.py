@@ -106,8 +106,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
 )
 """The page of each step, its title and its text."""
 
-REACHED_BY = {"released": "ledger"}
-"""Pages that are about the same as the one of a step: a release leads to its list."""
+REACHED_BY = {"released": "ledger"}  # pages that are about the same as the one of a step: a release leads to its list
 
 
 class TourPanel(SidePanel):

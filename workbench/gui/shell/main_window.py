@@ -123,8 +123,7 @@ class DropVeil(QWidget):
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self.words())
 
 
-INDENT = 6
-"""Points left and right of the words."""
+INDENT = 6  # points left and right of the words
 
 
 class StatusLine(QStatusBar):
@@ -177,17 +176,12 @@ class StatusLine(QStatusBar):
 
 SIZE = (1280, 800)
 GAUGES_WIDTH, GAUGES_WIDEST = 256, 340
-NARROW = 1080
-"""Below this width, at the usual size of text, the gauges are below the rooms."""
-TEXT_SIZE = "text_size"
-"""Where the settings keep the size of text."""
+NARROW = 1080  # below this width, at the usual size of text, the gauges are below the rooms
+TEXT_SIZE = "text_size"  # where the settings keep the size of text
 
-TOUR = "tour"
-"""Where the settings keep whether the tour was seen."""
-FIRST_TOUR = True
-"""Whether the tour is shown at the first start."""
-PATIENCE_MS = 5000
-"""How long a window that is closed stays in sight for work that does not stop at once."""
+TOUR = "tour"  # where the settings keep whether the tour was seen
+FIRST_TOUR = True  # whether the tour is shown at the first start
+PATIENCE_MS = 5000  # how long a window that is closed stays in sight for work that does not stop at once
 
 
 class MainWindow(QMainWindow):

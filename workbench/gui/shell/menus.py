@@ -104,8 +104,7 @@ class CommandPalette(QFrame):
             action.trigger()
 
 
-STEP = 10
-"""Percent by which text grows or shrinks at a time."""
+STEP = 10  # percent by which text grows or shrinks at a time
 
 ABOUT = (
     tr_later(

@@ -41,8 +41,7 @@ def _renderer(path: str, ink: str) -> QSvgRenderer:
 
 
 WIDTH, WIDEST = 200, 368
-HEIGHT, LOW = 36, 24
-"""Of a room: with nothing below the rooms, and with the gauges there, which need what is left."""
+HEIGHT, LOW = 36, 24  # of a room: with nothing below the rooms, and with the gauges there, which need what is left
 DOT = 5.0
 
 WORDS = {"empty": tr_later("nothing here yet"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
@@ -50,8 +49,7 @@ SHAPES = {"empty": tr_later("Ring dot"), "needs": tr_later("Half dot"), "ready":
 LEGEND = {"empty": tr_later("empty"), "needs": tr_later("needs you"), "ready": tr_later("ready")}
 """The short word of each dot, all in one line."""
 LEGEND_LINE = 20
-SMALLEST = 8
-"""Pixels of its letters."""
+SMALLEST = 8  # pixels of its letters
 
 
 class RailButton(QAbstractButton):

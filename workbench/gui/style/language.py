@@ -21,11 +21,9 @@ from workbench.paths import resources
 
 LANGUAGES = {"en": "English", "fr": "Français", "vi": "Tiếng Việt", "ru": "Русский"}  # not translated
 SYSTEM = "system"
-ENGINE = "engine"
-"""How the files of sentences begin that the engine says; those may be templates of what is shown."""
+ENGINE = "engine"  # how the files of sentences begin that the engine says; those may be templates of what is shown
 
-_MOST = 5_000
-"""Sentences with values that are kept to be said again in another language."""
+_MOST = 5_000  # sentences with values that are kept to be said again in another language
 
 Forms = str | list[str]
 
@@ -193,8 +191,7 @@ def sayer(text: str, *, whole: bool = False) -> Callable[[], str]:
     return say or functools.partial(tr, text)
 
 
-_SEAMS = re.compile(r"(\n+| +[·×] +|: |; |(?<=[.!?…]) | \(|\)|^\W+ )")
-"""Where the window puts texts together."""
+_SEAMS = re.compile(r"(\n+| +[·×] +|: |; |(?<=[.!?…]) | \(|\)|^\W+ )")  # where the window puts texts together
 
 
 def _sayer_of(text: str) -> Callable[[], str] | None:
@@ -235,14 +232,12 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _LETTER = re.compile(r"[^\W\d_α-ωΑ-Ωϵ]")
 _WEAK = 12
 """With fewer letters of its own a template says little: a name that holds several words has to be known itself then."""
-_FEW = 3
-"""Most words of a name of a column or of a file, about."""
+_FEW = 3  # most words of a name of a column or of a file, about
 _THE_ENGINES = {"kind", "measured", "metric", "inside", "noun", "unit", "title"}
 """Names in templates that the engine alone fills: there one word is translated, too, such as ``integer``."""
 _AS_TYPED = {"version", "bare", "code", "command", "path", "file", "names", "has"}
 """Names in templates whose numbers stay as they are: they are to be typed so, or are no numbers."""
-_JOINTS = re.compile(r"; |(?<=[.!?…]) (?=[A-Z“])")
-"""Where two sentences of the engine were put together."""
+_JOINTS = re.compile(r"; |(?<=[.!?…]) (?=[A-Z“])")  # where two sentences of the engine were put together
 _NUMBER = re.compile(r"([-+−±]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)( .*)?", re.DOTALL)
 _UNITS = {"", " %", " s", " ms", " MB", " GB", " MiB", " GiB", " min", " h"}
 _CLAUSE = re.compile(r"[ ,;:(]|(?:a|an|the|row|line|column|columns|one|at|from|by) |\d")

@@ -14,11 +14,9 @@ from workbench.render.fonts import font, scaled, set_scale
 from workbench.render.palette import DARK, LIGHT, Theme
 
 MODES = {"system": tr_later("System"), "light": tr_later("Light"), "dark": tr_later("Dark")}
-SMALLEST, LARGEST = 80, 200
-"""Percent."""
+SMALLEST, LARGEST = 80, 200  # percent
 
-BASE = 14
-"""Pixels of the base font: 10.5 points at 96 dots per inch."""
+BASE = 14  # pixels of the base font: 10.5 points at 96 dots per inch
 
 
 def palette(theme: Theme) -> QPalette:

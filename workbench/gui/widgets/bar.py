@@ -17,8 +17,7 @@ from workbench.gui.widgets.basic import label
 from workbench.gui.widgets.chart import Chart, Drawing
 
 Ink = Literal["text", "muted", "accent", "warn", "danger"]
-BAND = tr_later("mean ± standard error")
-"""What is behind a figure; the engine's figures say it in the same words."""
+BAND = tr_later("mean ± standard error")  # what is behind a figure; the engine's figures say it in the same words
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,13 @@ from workbench.gui.style.language import again, tr_sentence
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.table_model import Column, EditedModel, Index, in_two_lines
 
-CHEVRON = 14
-"""Pixels at the right end of a cell that say: here is a list to choose from."""
+CHEVRON = 14  # pixels at the right end of a cell that say: here is a list to choose from
 
-PADDING = 24
-"""Pixels that the style sheet leaves free beside the text of a cell, both sides together."""
+PADDING = 24  # pixels that the style sheet leaves free beside the text of a cell, both sides together
 
-BESIDE_BOX = 34
-"""Pixels from the left of a cell to the word beside its box."""
+BESIDE_BOX = 34  # pixels from the left of a cell to the word beside its box
 
-LONG_CHOICE = 340
-"""Pixels of a list whose words differ from row to row."""
+LONG_CHOICE = 340  # pixels of a list whose words differ from row to row
 
 
 class InkDelegate(QStyledItemDelegate):

@@ -20,11 +20,9 @@ from workbench.gui.widgets.chart_marks import Canvas, Key, Mark, Scale
 from workbench.render.fonts import font, scaled
 from workbench.render.palette import Theme
 
-SCALE = 42
-"""Pixels to the left of bars for how many rows their height means."""
+SCALE = 42  # pixels to the left of bars for how many rows their height means
 
-KEY = 20
-"""Pixels of the line at the top, for the title or for what the colours mean."""
+KEY = 20  # pixels of the line at the top, for the title or for what the colours mean
 
 SHARES = Scale(0.0, 1.0)
 Tick = tuple[float, str]
@@ -67,14 +65,11 @@ class Chart(QWidget):
     size, or grows with every step of a run, returns it from :meth:`drawing` when it is painted.
     """
 
-    name: ClassVar[str] = ""
-    """The object name, where there is one chart of this kind."""
+    name: ClassVar[str] = ""  # the object name, where there is one chart of this kind
 
-    margins: QMarginsF = QMarginsF(40, 30, 8, 24)
-    """Room around the marks, in pixels: left, above, right, below."""
+    margins: QMarginsF = QMarginsF(40, 30, 8, 24)  # room around the marks, in pixels: left, above, right, below
 
-    usual: QSize = QSize(220, 120)
-    """A size at which it can be read."""
+    usual: QSize = QSize(220, 120)  # a size at which it can be read
 
     least: QSize = QSize(0, 0)
     letters: ClassVar[int] = 12

@@ -25,8 +25,7 @@ _DASHES: dict[Dash, Qt.PenStyle] = {
     "dotted": Qt.PenStyle.DotLine,
     "dash-dotted": Qt.PenStyle.DashDotLine,
 }
-DASHES = tuple(_DASHES)
-"""For the lines of a chart, which differ by more than a colour."""
+DASHES = tuple(_DASHES)  # for the lines of a chart, which differ by more than a colour
 _SIDES: dict[Side, Qt.AlignmentFlag] = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "centre": Qt.AlignmentFlag.AlignHCenter,
@@ -121,8 +120,7 @@ class Canvas:
                 self.painter.drawRect(QRectF(x - size, y - size, 2 * size, 2 * size))
 
 
-Mark = Callable[[Canvas], None]
-"""A part of a chart: what paints it."""
+Mark = Callable[[Canvas], None]  # a part of a chart: what paints it
 
 
 def bars(heights: Mapping[int, float], ink: str = "accent", *, alpha: float = 1.0, hatched: bool = False) -> Mark:

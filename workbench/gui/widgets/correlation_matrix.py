@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-SHOWN = 12
-"""Most columns in sight: of more, those whose correlations changed most."""
+SHOWN = 12  # most columns in sight: of more, those whose correlations changed most
 
 NAMED, LOST = 3, 2
-SEEN = 0.1
-"""Least correlation with the target whose loss is worth a warning: a weaker one is rarely of use."""
+SEEN = 0.1  # least correlation with the target whose loss is worth a warning: a weaker one is rarely of use
 
 HIGHEST, BROADEST, LEAST_WRITTEN = 200.0, 3.0, 26.0
 """Pixels that a cell is high at most; its width over its height at most; pixels below which it has a sign alone."""
@@ -57,8 +55,7 @@ class PairMap(Chart):
     pair_changed = Signal()  # another pair is marked
     margins, letters = QMarginsF(), 14
     usual = QSize(720, 360)
-    least = QSize(480, 220)
-    """Room in which signs can still be read."""
+    least = QSize(480, 220)  # room in which signs can still be read
 
     def __init__(self, session: Session, name: str = "preview_pairs", drawn: str = tr_later("Sanitised")) -> None:
         """Make it; ``drawn`` is the title of the other side."""

@@ -19,14 +19,11 @@ from workbench.render.fonts import font
 from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
 
-LEAST_HEIGHT = 280
-"""Points in which the letters of the axes have room: with large text the page is scrolled."""
+LEAST_HEIGHT = 280  # points in which the letters of the axes have room: with large text the page is scrolled
 
-NEAR = 0.25
-"""Decades beside the line of the plan's ε that its words take."""
+NEAR = 0.25  # decades beside the line of the plan's ε that its words take
 
-REACH = 28.0
-"""Logical pixels within which a point is under the pointer."""
+REACH = 28.0  # logical pixels within which a point is under the pointer
 
 
 class _View(CurveView):

@@ -12,8 +12,7 @@ from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable
 
-SHOWN = 24
-"""Values of a list that are shown where it is not edited."""
+SHOWN = 24  # values of a list that are shown where it is not edited
 
 
 def written(column: DraftColumn, fact: str, spec: str = ".15g") -> str:

@@ -88,14 +88,11 @@ class Entry(QWidget):
         raise NotImplementedError
 
 
-WIDTH, SIDE = 500, 24
-"""Points that a question is wide at least, and beside its words."""
+WIDTH, SIDE = 500, 24  # points that a question is wide at least, and beside its words
 
-ANEW_MS = 100
-"""How often a question looks whether what it says has changed."""
+ANEW_MS = 100  # how often a question looks whether what it says has changed
 
-AROUND = 60
-"""Height that the window system may take of the screen for its title and its frame."""
+AROUND = 60  # height that the window system may take of the screen for its title and its frame
 
 
 class Question(QDialog):

@@ -18,8 +18,7 @@ from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 
 STEPS = 400
-DIGITS = 15
-"""Most digits of an entry: a double still distinguishes such decimals."""
+DIGITS = 15  # most digits of an entry: a double still distinguishes such decimals
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)

@@ -20,8 +20,7 @@ from workbench.gui.widgets.way_bar import ROWS
 from workbench.privacy.accounting.event import replace_one
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
-PRIORS = (0.01, 0.5)
-"""Beliefs beside that of 10 %, which the sentence is about."""
+PRIORS = (0.01, 0.5)  # beliefs beside that of 10 %, which the sentence is about
 POINTS = 60
 NOTHING = 1e-5
 

@@ -33,27 +33,21 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-PAD = 11
-"""Pixels between the edge of a cell and its text: as in the heads of the style sheet."""
+PAD = 11  # pixels between the edge of a cell and its text: as in the heads of the style sheet
 
-NARROWEST, WIDEST = 48, 260
-"""Pixels between which a column is as wide as its head, its first and its last rows ask for."""
+NARROWEST, WIDEST = 48, 260  # pixels between which a column is as wide as its head, its first and its last rows ask for
 
 LOOKED_AT = 64
 """Rows whose texts are measured for that, half of them the last ones, where what counts is longest; and columns."""
 
-MEASURED = 10_000
-"""Rows of which the longest text is measured, too."""
+MEASURED = 10_000  # rows of which the longest text is measured, too
 
 TINT = 0.16
-NUMBER = 12
-"""Pixels of the font of a row's number, as the style sheet says."""
+NUMBER = 12  # pixels of the font of a row's number, as the style sheet says
 
-Lines = list[tuple[str, int]]
-"""Texts, each with the top of its row."""
+Lines = list[tuple[str, int]]  # texts, each with the top of its row
 
-Changes = dict[int, list[bool]]
-"""Of each column in sight, which of the rows in sight a draw has changed."""
+Changes = dict[int, list[bool]]  # of each column in sight, which of the rows in sight a draw has changed
 
 _ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
 _LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-BLOCK = 128
-"""Rows of one column that are fetched at once."""
+BLOCK = 128  # rows of one column that are fetched at once
 
-KEPT = 512
-"""Such pieces that are kept: more than a large screen shows of a wide table."""
+KEPT = 512  # such pieces that are kept: more than a large screen shows of a wide table
 
 MISSING = "missing"
 LONGEST = 200

@@ -11,8 +11,7 @@ from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets.dialogs import choose
 
 SHOWN, MADE_UP = "shown", "made_up"
-BESIDE = tr_later("Later certificates will say so.")
-"""The same beside a button, where there is room for a few words."""
+BESIDE = tr_later("Later certificates will say so.")  # the same beside a button, where there is room for a few words
 
 
 def is_first(session: Session) -> bool:

@@ -14,8 +14,7 @@ from workbench.params.amounts import DIGITS, limit_beside, rounded_down, rounded
 if TYPE_CHECKING:  # it loads numpy, which the first paint does not wait for
     from workbench.release.model.paused_training import PausedTraining
 
-STAR = "★"
-"""Marks what is advised in a list."""
+STAR = "★"  # marks what is advised in a list
 
 NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"

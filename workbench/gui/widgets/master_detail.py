@@ -10,23 +10,18 @@ from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.basic import Card, hold_least, scrolled, stack
 from workbench.render.fonts import scaled
 
-WIDE = 1280
-"""Pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow."""
+WIDE = 1280  # pixels of a page from which the card is beside the table: the lines of a wider table are tiring to follow
 
-MASTER, DETAIL = 3, 2
-"""How the width is shared then."""
+MASTER, DETAIL = 3, 2  # how the width is shared then
 
-HIGHEST = 2
-"""How many times its least height a picture gets beside the table."""
+HIGHEST = 2  # how many times its least height a picture gets beside the table
 
-UNBOUNDED = 16_777_215
-"""Qt's largest widget."""
+UNBOUNDED = 16_777_215  # Qt's largest widget
 
 
 GAP = 12
 WORDS = "card_words"
-LEAST_WORDS = 72
-"""Points of the words in a card that a person has made low."""
+LEAST_WORDS = 72  # points of the words in a card that a person has made low
 
 
 RELAID = QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.Show

@@ -46,10 +46,8 @@ BETWEEN = 16
 THOUSANDS = re.compile(r"[1-9]\d{0,2}((,\d{3})+|([.\s\u00a0\u202f])\d{3}(\3\d{3})+)", re.ASCII)
 """A whole number in groups; of a million or more in those of any language, which it stays when that is changed."""
 MILLION = 1_000_000
-SHORT = 16
-"""Characters of a text that a field beside others shows whole."""
-STEPS, BESIDE_SLIDER = 100, 104
-"""Steps of a slider, and the pixels of the field beside it."""
+SHORT = 16  # characters of a text that a field beside others shows whole
+STEPS, BESIDE_SLIDER = 100, 104  # steps of a slider, and the pixels of the field beside it
 ASK = tr_later("Point at a field to read what it means.")
 
 PRIVACY = ("ε", "δ")

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QStyle, QStyleOptionFrame
 from workbench.gui.style.language import again, tr
 from workbench.gui.widgets.basic import button, named
 
-TEXT_MARGIN = 2
-"""Pixels that Qt leaves on either side of the text of a field."""
+TEXT_MARGIN = 2  # pixels that Qt leaves on either side of the text of a field
 
 
 class PathField(QLineEdit):

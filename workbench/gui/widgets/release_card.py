@@ -84,8 +84,7 @@ PAPERS = tr_later("PDF (*.pdf);;Web page (*.html)")
 _FAULT = tr_later("A bug in the program; its trace is logged.")
 FILES = {"file": tr_later("file"), "model": tr_later("model"), "certificate": tr_later("certificate")}
 """What the files of a release are called."""
-NO_EPSILON = tr_later("no ε: not differential privacy")
-"""How a generalised table is marked."""
+NO_EPSILON = tr_later("no ε: not differential privacy")  # how a generalised table is marked
 
 
 class ReleasedCard(Card):

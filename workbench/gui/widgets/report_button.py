@@ -19,8 +19,7 @@ from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.release_card import PAPERS
 from workbench.jobs import CancelToken, Emit, Job
 
-MOST_KNOWN = 6
-"""Columns that are taken to be known where nobody says which are."""
+MOST_KNOWN = 6  # columns that are taken to be known where nobody says which are
 
 BUNDLE = tr_later("Bundle with the report, for those who may see the rows (*.bundle)")
 

@@ -36,8 +36,7 @@ from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
 TICKED, FREE = ("yes", "1", "true", "x", "✓"), ("no", "0", "false", "-", "–")
-SIGNS = f" {STAR}⚠"
-"""What is shown behind a word and is no part of it."""
+SIGNS = f" {STAR}⚠"  # what is shown behind a word and is no part of it
 
 
 def block_of(text: str) -> list[list[str]]:
@@ -142,14 +141,10 @@ def _ticked(text: str) -> bool:
 
 
 NARROWEST = 56
-LONG_WORDS = 110
-"""Pixels that a column of words which differ from row to row keeps in a narrow window."""
-SQUEEZE = 64
-"""Pixels that the names give at most to a narrow window."""
-MOST_GIVEN = 16
-"""What a figure may take of the longest word of its row: a letter or two."""
-MEASURED = 64
-"""Figures of a column that are measured."""
+LONG_WORDS = 110  # pixels that a column of words which differ from row to row keeps in a narrow window
+SQUEEZE = 64  # pixels that the names give at most to a narrow window
+MOST_GIVEN = 16  # what a figure may take of the longest word of its row: a letter or two
+MEASURED = 64  # figures of a column that are measured
 
 
 class SettingsTable(TableView):

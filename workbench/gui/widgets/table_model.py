@@ -21,14 +21,12 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Roles = Qt.ItemDataRole
 
-EXACT = Roles.UserRole
-"""The role of what is copied: a figure is shown rounded and copied with all digits."""
+EXACT = Roles.UserRole  # the role of what is copied: a figure is shown rounded and copied with all digits
 
 ALONE: Callable[[int], Sequence[int]] = lambda at: (at,)  # noqa: E731 - a value, which a view replaces
 """Which rows are edited with one, where there is no view with a selection."""
 
-KEPT = 8192
-"""Cells that are kept: more than a large screen shows."""
+KEPT = 8192  # cells that are kept: more than a large screen shows
 
 SHOWN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 TICKABLE, EDITABLE = SHOWN | Qt.ItemFlag.ItemIsUserCheckable, SHOWN | Qt.ItemFlag.ItemIsEditable

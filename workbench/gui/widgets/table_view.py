@@ -36,14 +36,11 @@ MOST_COPIED = 100_000
 Private = bool | Callable[[Sequence[int]], bool]
 """Whether the rows of a table are private, or what says it of some of their numbers."""
 
-HEADING, HEADING_PAD = 13, 22
-"""Pixels of the letters of a heading, and beside them, as the style sheet says."""
+HEADING, HEADING_PAD = 13, 22  # pixels of the letters of a heading, and beside them, as the style sheet says
 
-IN_SIGHT = 5
-"""Lines that a table shows on every page, where it has so many."""
+IN_SIGHT = 5  # lines that a table shows on every page, where it has so many
 
-LETTERS = 20
-"""Pixels of a line of text at 100 %."""
+LETTERS = 20  # pixels of a line of text at 100 %
 
 WIDTH = 150
 TIPS = {
@@ -485,8 +482,7 @@ def headings(view: QTableView, columns: Iterable[int]) -> list[str]:
 MOST_SPREAD = 1.8
 """How much wider than its least width a column gets: figures far from each other are hard to read as one line."""
 
-LEAST_SHARE = 0.5
-"""How far a column of words gives way to figures before the table is scrolled."""
+LEAST_SHARE = 0.5  # how far a column of words gives way to figures before the table is scrolled
 
 
 class LinesModel(TableModel):

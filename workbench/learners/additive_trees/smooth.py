@@ -19,10 +19,8 @@ Doubles = NDArray[np.float64]
 
 _LENGTHS, _ROUND_LENGTHS = (0.1, 0.5, 2.0), (0.1, 0.4)
 _HEIGHTS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
-_FLAT = 0.1
-"""Weight of there being no step at all, beside all others together."""
-_SHIFT = 0.1
-"""Variance of a step that all cells of a line have in common, in squared reaches."""
+_FLAT = 0.1  # weight of there being no step at all, beside all others together
+_SHIFT = 0.1  # variance of a step that all cells of a line have in common, in squared reaches
 _PASSES = 3
 _LEAST_STEP = 0.01
 _NODES, _COMMON = (0.1, 0.01), 0.003

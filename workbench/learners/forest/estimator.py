@@ -131,8 +131,7 @@ class Setting(FitSetting[TreesParameters]):
 
     ranges_since = 2
 
-    one_after_the_other: ClassVar[bool] = False
-    """Whether a tree is fitted to what the trees before it leave."""
+    one_after_the_other: ClassVar[bool] = False  # whether a tree is fitted to what the trees before it leave
 
     @cached_property
     def goal(self) -> Goal:

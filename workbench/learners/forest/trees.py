@@ -142,8 +142,7 @@ class Split:
         return out
 
 
-UNIT = 1 << 8
-"""Whole numbers of the loss of one row; sums are exact in doubles up to 2^45 rows."""
+UNIT = 1 << 8  # whole numbers of the loss of one row; sums are exact in doubles up to 2^45 rows
 
 _HALF = 1 << 10
 _KINDS = 32

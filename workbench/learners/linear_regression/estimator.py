@@ -178,8 +178,7 @@ def gram(answer: list[int], parts: int, size: int, *, functional: bool) -> NDArr
 _COLUMNS_RATE, _COLUMNS_WITH_DELTA = 0.1, 0.22
 """With n·ε = 1,100 three columns are used, with 10,000 ten; with a δ seven and twenty-two."""
 
-_NEARLY_ALL = 0.6
-"""Of the columns: then all are used, and no choice is paid for."""
+_NEARLY_ALL = 0.6  # of the columns: then all are used, and no choice is paid for
 
 _NORM_SHARE = 0.1
 _FORMER_COLUMNS_RATE, _FORMER_NORM_SHARE = 0.06, 0.3  # of files of format 1
@@ -191,8 +190,7 @@ _PRODUCTS_SHARE, _PRODUCTS_LIMIT = 0.15, 1 / 12  # of the norm of all of them at
 _PRODUCTS_FROM, _PRODUCTS_RATE = 30.0, 0.12
 """From this n·ε for each product there is they are asked for; with n·ε = 1,000 three are used, with 10,000 twelve."""
 
-_LEAST_KNOWN = 100
-"""With less n·ε than this every column would be lost in noise, and none is used."""
+_LEAST_KNOWN = 100  # with less n·ε than this every column would be lost in noise, and none is used
 
 
 class Setting(FitSetting[LinearRegressionParameters]):
@@ -343,8 +341,7 @@ class LinearRegressionModel(Choosing[Setting]):
         return unscaled(heights, *self.setting.target.bounds())
 
 
-Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Encoded rows (n, D), and the heights of the target (n,)."""
+Rows = tuple[NDArray[np.int64], NDArray[np.int64]]  # encoded rows (n, D), and the heights of the target (n,)
 
 
 def _line_sums(setting: Setting, rows: Rows) -> list[int]:

@@ -23,11 +23,9 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 
-UNIT = 1 << 10
-"""Whole numbers of one wrong row: fine enough that ties, which the first candidate wins, are rare."""
+UNIT = 1 << 10  # whole numbers of one wrong row: fine enough that ties, which the first candidate wins, are rare
 
-MOST_CANDIDATES = 50_000
-"""Beyond this many, drawing the noise would take seconds a round."""
+MOST_CANDIDATES = 50_000  # beyond this many, drawing the noise would take seconds a round
 
 _STEPS = (1, 2, 4)  # quarters of the largest weight
 _STEEPNESS = 12.0  # of the probabilities, for heights in [−1, 1]: public, as nothing asks how far off the rows lie

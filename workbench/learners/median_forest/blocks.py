@@ -108,8 +108,7 @@ def keys_of(rows: NDArray[np.float64]) -> list[bytes]:
     return [row.tobytes() for row in plain]
 
 
-MIDDLE = 0.5
-"""What a block without a row answers, as a share of the target's range."""
+MIDDLE = 0.5  # what a block without a row answers, as a share of the target's range
 
 Encoded = NDArray[np.int64]
 Doubles = NDArray[np.float64]

@@ -212,8 +212,7 @@ class Setting(FitSetting[NaiveBayesParameters]):
         return found
 
 
-Rows = tuple[NDArray[np.float64], NDArray[np.int64]]
-"""Checked rows (n, d), and their class codes (n,)."""
+Rows = tuple[NDArray[np.float64], NDArray[np.int64]]  # checked rows (n, d), and their class codes (n,)
 
 
 def _counted(setting: Setting, rows: Rows) -> list[int]:

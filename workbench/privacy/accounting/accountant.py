@@ -24,14 +24,11 @@ from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import check_here
 
-FEW = 10
-"""Up to so many times the library composes as it likes: its power is a small number."""
+FEW = 10  # up to so many times the library composes as it likes: its power is a small number
 
-MOST_CONVOLVED = 2**21
-"""Longest transform: it and what is read from it take about a second."""
+MOST_CONVOLVED = 2**21  # longest transform: it and what is read from it take about a second
 
-_TAIL = 1e-15
-"""The library's own truncation, counted as an infinite loss."""
+_TAIL = 1e-15  # the library's own truncation, counted as an infinite loss
 
 
 def composed_with_itself(distribution: Any, times: int, most: int = MOST_CONVOLVED) -> Any | None:
@@ -63,14 +60,11 @@ def _cells(chances: Any, times: int) -> int:
     return max(int(upper) - int(lower) + 1, len(chances))
 
 
-LEAST_NOISE, MOST_NOISE = 0.01, 1e6
-"""Noise multipliers that the accountants accept."""
+LEAST_NOISE, MOST_NOISE = 0.01, 1e6  # noise multipliers that the accountants accept
 
-MOST_BANDS = 64
-"""Steps of a run that may share noise."""
+MOST_BANDS = 64  # steps of a run that may share noise
 
-MOST_STEPS = 10**9
-"""Steps of a run that the accountants accept."""
+MOST_STEPS = 10**9  # steps of a run that the accountants accept
 
 FINE, COARSE = 2**-13, 2**-11
 """Width of a cell of the privacy loss grid, relative to the RDP bound on ε: for figures, and for live curves.
@@ -78,14 +72,11 @@ FINE, COARSE = 2**-13, 2**-11
 At N = 60,000, batch 64, σ = 1, 15 epochs, ``FINE`` makes cells of 6.1e-5 and ε comes out 8e-5 above its limit.
 """
 
-_MOST_PLD_EPSILON = 10_000.0
-"""Above this ε the RDP bound is as good as any."""
+_MOST_PLD_EPSILON = 10_000.0  # above this ε the RDP bound is as good as any
 
-MOST_CELLS = 2**17
-"""Cells of the grid of one step's privacy loss."""
+MOST_CELLS = 2**17  # cells of the grid of one step's privacy loss
 
-_LONGER = 16
-"""So many times the cells of one step the whole run may have."""
+_LONGER = 16  # so many times the cells of one step the whole run may have
 
 INTEGER_ORDERS = np.array([*range(2, 64), 128, 256, 512, 1024], dtype=np.float64)
 """Rényi orders at which a subsampled step has a closed form."""
@@ -133,8 +124,7 @@ class Accountant:
     curve_bytes: int = 1_000_000  # memory of the curve of ε beside a run
 
 
-_MOST_EPSILON = 1e12
-"""What is not below it says nothing, and its powers leave the range of a double."""
+_MOST_EPSILON = 1e12  # what is not below it says nothing, and its powers leave the range of a double
 
 
 def steps_of(rows: int, batch: int, epochs: int) -> int:

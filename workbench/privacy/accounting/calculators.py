@@ -10,8 +10,7 @@ import numpy as np
 from workbench.params import ParameterError
 
 MOST_REPORTS = 10**9
-_TAIL = 1e-3
-"""Part of δ that is spent on the reports that are left out of the exact sum."""
+_TAIL = 1e-3  # part of δ that is spent on the reports that are left out of the exact sum
 
 
 def laplace(epsilon: float, sensitivity: float) -> float:

@@ -16,8 +16,7 @@ from workbench.privacy.accounting.event import Cost, RowsPerPerson, group
 EXACT = Context(prec=400, rounding=ROUND_CEILING)
 """Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""
 
-SHOWN_PLACES = 6
-"""Decimal places with which an accountant's ε is charged."""
+SHOWN_PLACES = 6  # decimal places with which an accountant's ε is charged
 
 
 def round_up(value: float, places: int = SHOWN_PLACES) -> Decimal:

@@ -16,8 +16,7 @@ from workbench.privacy.accounting.accountant import classic_at, converted, renyi
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
 
-_UP = 1 + 1e-12
-"""Above the rounding of the sums below."""
+_UP = 1 + 1e-12  # above the rounding of the sums below
 
 _ORDERS = np.unique(np.concatenate([1 + np.geomspace(1e-5, 1e4, 2001)]))
 """Orders α at which a zCDP bound is minimised; every one gives a valid ε."""

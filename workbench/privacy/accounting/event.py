@@ -104,11 +104,9 @@ class PoissonGaussian:
         return self.noise_multiplier / math.sqrt(left) * _UP
 
 
-_LEAST_LEFT = 1e-6
-"""Share of a step's 1/σ² that a count must leave to the sum."""
+_LEAST_LEFT = 1e-6  # share of a step's 1/σ² that a count must leave to the sum
 
-_UP = 1 + 2.0**-40
-"""Far above what rounding takes from a multiplier."""
+_UP = 1 + 2.0**-40  # far above what rounding takes from a multiplier
 
 
 @dataclass(frozen=True, slots=True)

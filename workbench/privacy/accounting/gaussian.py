@@ -10,8 +10,7 @@ from decimal import Decimal, localcontext
 
 from workbench.params import ParameterError
 
-DIGITS = 60
-"""Digits of every step; the smallest differences lose some forty of them."""
+DIGITS = 60  # digits of every step; the smallest differences lose some forty of them
 
 _FRACTION_FROM = 3.0
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
@@ -52,11 +51,9 @@ def _fraction(t: Decimal) -> Decimal:
     return value
 
 
-_LARGEST = 1e9
-"""Largest ε, sensitivity and σ: the arithmetic below is for realistic budgets."""
+_LARGEST = 1e9  # largest ε, sensitivity and σ: the arithmetic below is for realistic budgets
 
-_CLOSE = 1e-12
-"""Largest relative distance of the returned σ above the least one."""
+_CLOSE = 1e-12  # largest relative distance of the returned σ above the least one
 
 
 def _check(epsilon: float, sensitivity: float) -> None:

@@ -27,8 +27,7 @@ from workbench.privacy.accounting.event import (
     ZeroConcentrated,
 )
 
-MOST_ALTERNATIVES = 64
-"""Most combinations of parts that are composed one by one; more are refused."""
+MOST_ALTERNATIVES = 64  # most combinations of parts that are composed one by one; more are refused
 MOST_TIMES = 10**9
 MOST_ROWS = 10**4
 

@@ -18,12 +18,10 @@ from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, Pur
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
 
 _MOST_CELLS = 2**17
-_FINE_PERSON = 2**-9
-"""Width of a cell relative to ε where a person has several rows: each cell takes a millisecond."""
+_FINE_PERSON = 2**-9  # width of a cell relative to ε where a person has several rows: each cell takes a millisecond
 _ROUNDING_LEAST, _ROUNDING = 1e-12, 1e-15
 """Taken off δ for the rounding of the Fourier transforms: at least, and for each event."""
-_SHARES = (0.5, 0.9, 0.1)
-"""Parts of δ that are tried for zCDP releases beside others."""
+_SHARES = (0.5, 0.9, 0.1)  # parts of δ that are tried for zCDP releases beside others
 
 
 def pld_total(leaves: Leaves, slack: float, bound: float) -> tuple[float, float] | None:

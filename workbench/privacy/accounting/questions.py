@@ -31,8 +31,7 @@ from workbench.privacy.accounting.run_curves import TrainingRun
 from workbench.privacy.accounting.totals import compose_totals
 
 MOST_EPOCHS = 10**6
-CLOSE = 0.005
-"""Epochs and batch are found to this part of themselves."""
+CLOSE = 0.005  # epochs and batch are found to this part of themselves
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ HEAT_POINTS = 9
 _GRID = Grid(COARSE, cells=2**15)
 """A step's distribution has so few cells that it takes half a second: a drag is not followed late."""
 
-REACH = 8.0
-"""A curve goes from an eighth of a figure to eight times it."""
+REACH = 8.0  # a curve goes from an eighth of a figure to eight times it
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +150,7 @@ def curve(
     return RunCurve(axis, accountant, tuple(x), tuple(epsilons))
 
 
-HEAT_BY = "rdp"
-"""The accountant of the map of σ and batch."""
+HEAT_BY = "rdp"  # the accountant of the map of σ and batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,11 @@ from workbench.privacy.accounting.event import ApproximateDp, CostEvent, PureDp
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep, alternatives
 from workbench.privacy.accounting.pld_mixture import pld_total
 
-MOST_OUTCOMES = 1 << 20
-"""Most values of the sum of losses that are enumerated."""
+MOST_OUTCOMES = 1 << 20  # most values of the sum of losses that are enumerated
 
 _MOST_COUNT = 10**5
-_ROUNDING = 1e-15
-"""Taken off δ: above the rounding of the sums of probabilities."""
-_MARGIN = 1e-12
-"""Added to ε, relative to the sum: above the rounding of its terms."""
+_ROUNDING = 1e-15  # taken off δ: above the rounding of the sums of probabilities
+_MARGIN = 1e-12  # added to ε, relative to the sum: above the rounding of its terms
 
 
 def dwork_roth(pure: Mapping[Decimal, int], slack: float) -> float:
@@ -121,8 +118,7 @@ _NOT_EPSILON = "is for releases with an (epsilon, delta) of their own, and this 
 _NOT_SAMPLED = "knows no divergence of a subsampled step for a person with several rows"
 _NO_GRID = "needs a larger delta, a smaller loss, or an event other than zCDP"
 
-Bound = tuple[float, float | None]
-"""An upper bound on ε, and the Rényi order that gave it, where there is one."""
+Bound = tuple[float, float | None]  # an upper bound on ε, and the Rényi order that gave it, where there is one
 
 
 class Mixture:

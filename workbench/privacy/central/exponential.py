@@ -28,8 +28,7 @@ from workbench.privacy.central.central_noise import CentralNoise
 
 Scores = Sequence[int] | NDArray[np.int64]
 
-SLACK = 2.0**-40
-"""What is taken off ε for the rounding of the weights."""
+SLACK = 2.0**-40  # what is taken off ε for the rounding of the weights
 
 EPSILON_LEAST = 1e-11
 _BITS = 64
@@ -118,8 +117,7 @@ def noisy_max(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNo
     return int(accepted[noise.below(len(accepted))])
 
 
-_NEAR = 2.0**-40
-"""A chance in doubles is nearer to the exact one than this by a factor of some thousand."""
+_NEAR = 2.0**-40  # a chance in doubles is nearer to the exact one than this by a factor of some thousand
 
 
 def _accepted(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNoise) -> NDArray[np.bool_]:

@@ -93,8 +93,7 @@ EPSILON_LEAST = 1e-6
 EPSILON_CAP = {EXPONENTIAL: 50.0, SMOOTH: 1000.0}
 """A larger ε uses the weights of this one, at which the median is nearly certain."""
 
-SLACK = 2.0**-36
-"""What is taken off ε for the rounding of the weights."""
+SLACK = 2.0**-36  # what is taken off ε for the rounding of the weights
 
 MOST_CELLS = 4096
 

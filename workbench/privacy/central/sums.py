@@ -33,8 +33,7 @@ _SAFETY, _UP = 1 - 2.0**-40, 1 + 2.0**-40
 
 
 Bound = float | NDArray[np.float64]
-Size = int | NDArray[np.int64]
-"""Of one column; or one for each column of values (n, c)."""
+Size = int | NDArray[np.int64]  # of one column; or one for each column of values (n, c)
 
 
 def grid_size(rows: int, epsilon: float) -> int:

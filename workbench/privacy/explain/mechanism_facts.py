@@ -18,8 +18,7 @@ from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanisms.base import Randomiser
 
 _DEFAULT_CELLS = 101
-_FARTHEST = 1e150
-"""Largest bound: the squares of errors are still doubles."""
+_FARTHEST = 1e150  # largest bound: the squares of errors are still doubles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,7 @@ from workbench.privacy.local.limits import MOST_CELLS
 CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 WHOLE = slice(None)
 
-_EVEN = 1e-9
-"""Parts of the range by which equally spaced cells may be off: rounding of decimal numbers."""
+_EVEN = 1e-9  # parts of the range by which equally spaced cells may be off: rounding of decimal numbers
 
 
 @dataclass(frozen=True, eq=False)

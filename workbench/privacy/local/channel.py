@@ -23,8 +23,7 @@ from workbench.privacy.local.sampler import TOTAL
 
 Floats = NDArray[np.float64]
 
-MOST_STEPS = 16
-"""Steps of a row, on average, up to which a table is stored by them."""
+MOST_STEPS = 16  # steps of a row, on average, up to which a table is stored by them
 
 _RUNS_AT_ONCE = 256
 _EXACT = 1e-9
@@ -106,8 +105,7 @@ def by_runs(weights: NDArray[np.uint64]) -> RunTable | None:
     return RunTable(weights, row, np.concatenate(columns)) if np.unique(row).size == len(weights) else None
 
 
-DENSE_UPTO = 512
-"""Cells up to which a table is small: a dense copy and its singular values take negligible time."""
+DENSE_UPTO = 512  # cells up to which a table is small: a dense copy and its singular values take negligible time
 
 RUNS_FROM = 128
 """Cells from which a table of a few stretches a row is taken by them: its singular values would take long."""
@@ -124,8 +122,7 @@ class Channel(Protocol):
 
     inputs: int
     outputs: int
-    decides: bool
-    """Whether :meth:`solved` finds a solution wherever there is one, to rounding."""
+    decides: bool  # whether `solved` finds a solution wherever there is one, to rounding
 
     def forward(self, values: Floats) -> Floats:
         """Return P·values, (m,): the expectation of values(answer) for each true value."""

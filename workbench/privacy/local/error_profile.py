@@ -17,15 +17,12 @@ from workbench.privacy.local.unbiased import nearest, unbiased
 _MOST_NAMES = 4096  # for a larger domain the mean over this many others has the same displayed digits
 
 
-_ESTIMATED = 64
-"""Names whose frequency is estimated where there are more than 512: evenly spaced ones are taken."""
+_ESTIMATED = 64  # names whose frequency is estimated where there are more than 512: evenly spaced ones are taken
 
 
-_BELLS = ((0.5, 0.15), (0.25, 0.12), (0.75, 0.12))
-"""Middle and deviation, in parts of the range."""
+_BELLS = ((0.5, 0.15), (0.25, 0.12), (0.75, 0.12))  # middle and deviation, in parts of the range
 
-_SKEWED = (0.05, 0.1, 0.2)
-"""Distance of the mean from the end, in parts of the range."""
+_SKEWED = (0.05, 0.1, 0.2)  # distance of the mean from the end, in parts of the range
 
 _NO_NOISE = 1e-300
 

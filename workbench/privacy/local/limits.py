@@ -1,4 +1,3 @@
 """Limits that forms and schemas need too, without numpy."""
 
-MOST_CELLS = 4096
-"""Most cells of a mechanism's table; a domain of more names has randomised response in closed form."""
+MOST_CELLS = 4096  # most cells of a mechanism's table; a domain of more names has randomised response in closed form

@@ -24,11 +24,9 @@ from workbench.privacy.local.cells import WHOLE
 from workbench.privacy.local.channel import Channel, channel_of
 from workbench.privacy.local.sampler import TOTAL, TOTAL_BITS, AliasSampler
 
-_BUILDING = threading.Lock()
-"""Two threads that draw by one table build what it is sampled with once."""
+_BUILDING = threading.Lock()  # two threads that draw by one table build what it is sampled with once
 
-EPSILON_CAP = 30.0
-"""A row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares use this table."""
+EPSILON_CAP = 30.0  # a row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares use this table
 
 EPSILON_LEAST = 1e-6
 """Below this the integers are too coarse to reach ε closely; a smaller share would not protect more in practice."""

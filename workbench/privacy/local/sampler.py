@@ -18,8 +18,7 @@ from workbench.privacy.entropy import Entropy
 
 TOTAL_BITS = 63
 TOTAL = 1 << TOTAL_BITS
-_FEW = 10
-"""Most bits of a bucket for which 16 bits are drawn at first: one draw in 64 then needs the others."""
+_FEW = 10  # most bits of a bucket for which 16 bits are drawn at first: one draw in 64 then needs the others
 _CHUNK = 1 << 16  # draws at a time: the working set stays in the second-level cache
 
 

@@ -17,8 +17,7 @@ from workbench.privacy.local.channel import Channel
 
 Floats = NDArray[np.float64]
 
-EXACT = 1e-7
-"""Largest bias, as a part of the largest wanted value, of an estimator that is called unbiased (rounding)."""
+EXACT = 1e-7  # largest bias, as a part of the largest wanted value, of an estimator that is called unbiased (rounding)
 
 _MOST_STEPS = 1500
 _LOOK, _SLOW = 100, 0.99  # stop after a hundred steps that reduce the squared bias by less than a percent

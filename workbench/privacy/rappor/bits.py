@@ -29,8 +29,7 @@ Words = NDArray[np.uint64]
 Reports = NDArray[np.uint8]
 """(n, bytes) packed bits: bit j is bit j % 8 of byte j // 8, as ``np.packbits`` with little order makes them."""
 
-_AT_ONCE = 1 << 15
-"""Words that are drawn together: they and what they are compared with stay in the cache."""
+_AT_ONCE = 1 << 15  # words that are drawn together: they and what they are compared with stay in the cache
 
 _DIGITS_OF_ALL = 6
 """After these digits one word in two has an open bit left or fewer: from here on only those are drawn for."""
@@ -229,8 +228,7 @@ class BasicBits:
             raise ParameterError("a value is not in the public list", hint="add it, or use a Bloom filter") from None
 
 
-Bits = BloomBits | BasicBits
-"""Which bits a value sets in each cohort."""
+Bits = BloomBits | BasicBits  # which bits a value sets in each cohort
 
 
 def filters(

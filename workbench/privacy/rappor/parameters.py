@@ -11,12 +11,10 @@ from workbench.params import ParameterError, Parameters, integer, real
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.local.mechanism_table import log_up
 
-ONE = 1 << 64
-"""Probability 1 in the integers that bits are drawn with."""
+ONE = 1 << 64  # probability 1 in the integers that bits are drawn with
 
 MOST_BITS = 4096
-HASHED_BITS = 256
-"""Most bits of a Bloom filter: its hash functions are single bytes of an MD5 digest."""
+HASHED_BITS = 256  # most bits of a Bloom filter: its hash functions are single bytes of an MD5 digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +90,7 @@ def _whole(probability: float) -> float:
 
 
 MOST_REPORTS = 1_000_000
-_SLACK = 1e-12
-"""Relative room for the rounding of the few operations on doubles below."""
+_SLACK = 1e-12  # relative room for the rounding of the few operations on doubles below
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,7 @@ _ERRORS_OF_COUNTS = (
 )
 _LAPLACE = "The noise is discrete Laplace: 1 / sinh(ε/Δ) for a query of sensitivity Δ."
 _GAUSSIAN = "The noise is discrete Gaussian: σ² = Δ²/(2ρ) for a query of sensitivity Δ."
-_FAR = 50.0
-"""From this σ on, the mean absolute noise is that of the continuous normal distribution in all digits shown."""
+_FAR = 50.0  # from this σ on, the mean absolute noise is that of the continuous normal distribution in all digits shown
 
 _TRAINING = {
     "noise_multiplier": "Noise multiplier σ",

@@ -50,8 +50,7 @@ _PRIVATE = (
     "They help to choose a release and must not be published."
 )
 _PUBLIC = "The figures of this report were not computed from private rows."
-MOST_ROWS = 2000
-"""Lines of the table; a longer one ends with a sentence that says so."""
+MOST_ROWS = 2000  # lines of the table; a longer one ends with a sentence that says so
 
 
 def study_report(figure: CurveFigure, figures: str) -> Document:

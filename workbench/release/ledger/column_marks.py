@@ -27,17 +27,13 @@ Counts = NDArray[np.int64]
 
 _MOST, _FEWEST, _TOGETHER = 1024, 16, 4096
 """Most and fewest values of a column's sample, and about as many of all columns together."""
-_EVEN = -2.5
-"""Standard deviations: counts that vary less than drawn ones by more than this are of a listed column."""
-_REPEATED = 16
-"""With at most this many repeated values, a sample cannot distinguish drawn values from listed ones."""
-_STEP = 1 << 14
-"""Cells that are looked at first for the lowest hashes."""
+_EVEN = -2.5  # standard deviations: counts that vary less than drawn ones by more than this are of a listed column
+_REPEATED = 16  # with at most this many repeated values, a sample cannot distinguish drawn values from listed ones
+_STEP = 1 << 14  # cells that are looked at first for the lowest hashes
 _DENSE, _ALONG = 4, 1 / 3
 """Dates within a range of so many times the rows are consecutive; a column goes along with them where it changes from
 one to the next at most so often as between any two rows."""
-_BLOCK = 1024
-"""Bytes: the size of what is stored is a multiple of this, so that it shows little of a column."""
+_BLOCK = 1024  # bytes: the size of what is stored is a multiple of this, so that it shows little of a column
 
 _DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d")
 _TIMES = tuple(f"{day}{gap}{time}" for day in _DAYS for gap in (" ", "T") for time in ("%H:%M", "%H:%M:%S"))
@@ -234,8 +230,7 @@ class ColumnMarker:
         return ColumnMarks(self._height, tuple(self._marks), whole, np.stack(self._some, axis=1))
 
 
-Counted = tuple[Words, Counts]
-"""Different hashes, ascending, and how often each one occurs."""
+Counted = tuple[Words, Counts]  # different hashes, ascending, and how often each one occurs
 
 Placed = tuple[tuple[str, ...], pl.Series]
 """Values, and the places of cells among them; null where a cell is none of them."""

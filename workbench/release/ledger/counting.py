@@ -29,8 +29,7 @@ from workbench.privacy.accounting.leaves import alternatives
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.entry import Amount, decimal_text, plus
 
-SUM, FILTER = "sum", "renyi-filter"
-"""How an account can be counted."""
+SUM, FILTER = "sum", "renyi-filter"  # how an account can be counted
 
 _MOST_PARTS = 64
 """Most different parts of an event that an entry stores; one with more is counted as one release of its ε."""

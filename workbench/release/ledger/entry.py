@@ -18,8 +18,7 @@ from typing import Any
 EXACT = Context(prec=2000, traps=[Inexact, InvalidOperation])
 """Holds sums of any doubles as written; the usual 28 digits would lose a delta of 1e-40 beside one of 1e-5."""
 
-Amount = tuple[Decimal, Decimal]
-"""(ε, δ)."""
+Amount = tuple[Decimal, Decimal]  # (ε, δ)
 
 ZERO: Amount = (Decimal(0), Decimal(0))
 
@@ -63,8 +62,7 @@ _AMOUNT = re.compile(r"[0-9]{1,1100}(\.[0-9]{1,1100})?([eE][+-]?[0-9]{1,4})?")
 _LARGEST, _SMALLEST, _LAST_DIGIT = 300, -400, -1100
 """Powers of ten of the largest and the smallest amount, and of the last digit of any: a sum of them is exact."""
 
-FROM = "merged"
-"""Key in the body of an entry that was appended by a merge: the time and the ledger of the first one."""
+FROM = "merged"  # key in the body of an entry that was appended by a merge: the time and the ledger of the first one
 
 _MOST = 10**15
 _LONGEST, _LONGEST_PATH, _LONGEST_LIST = 1000, 8192, 10_000

@@ -15,8 +15,7 @@ from workbench.release.ledger.entry import Entry
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.state import NEW
 
-FIGURES = "figures"
-"""The entry that notes a study; it costs nothing."""
+FIGURES = "figures"  # the entry that notes a study; it costs nothing
 
 STUDIES = MappingProxyType(
     {

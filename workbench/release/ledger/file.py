@@ -23,17 +23,14 @@ from workbench.paths import user_data
 from workbench.release.atomic import sync_folder, write_new
 from workbench.release.ledger.entry import start_of
 
-APPLICATION = 0x50574C31
-"""What SQLite calls an application id: ``PWL1``."""
+APPLICATION = 0x50574C31  # what SQLite calls an application id: `PWL1`
 FORMAT = 2
 KEY_BYTES = 32
 _MOST_KEYS = 10_000
 
-PATIENCE = 20.0
-"""Seconds to wait for another process that holds the ledger."""
+PATIENCE = 20.0  # seconds to wait for another process that holds the ledger
 
-FAULTS = (sqlite3.Error, OverflowError, UnicodeError, TypeError)
-"""What damaged bytes make of a query."""
+FAULTS = (sqlite3.Error, OverflowError, UnicodeError, TypeError)  # what damaged bytes make of a query
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);

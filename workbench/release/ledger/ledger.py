@@ -44,11 +44,9 @@ from workbench.release.ledger.records import (
     require_unit,
 )
 
-RUN = "run"
-"""Key of a reservation: what names the part of a run that may claim steps; empty while it is paused."""
+RUN = "run"  # key of a reservation: what names the part of a run that may claim steps; empty while it is paused
 
-_going: set[str] = set()
-"""The parts of runs that go on in this process."""
+_going: set[str] = set()  # the parts of runs that go on in this process
 
 
 def goes_on(release: Release) -> bool:

@@ -25,14 +25,12 @@ from workbench.release.ledger.file import write_keys
 from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, DRAWN, PAUSE, RESUME, Cap, Release, lowest
 from workbench.release.ledger.state import MERGED, NAMED, State
 
-MERGED_CAP = "two ledgers became one"
-"""Who set a cap that is the lower one of two ledgers."""
+MERGED_CAP = "two ledgers became one"  # who set a cap that is the lower one of two ledgers
 
 PARTS = "parts"
 """Key in the body of a charge that a merge has made: what other ledgers record of the work, beside the entries."""
 
-RESUMABLE = "resumable"
-"""Key of a reservation whose work can be interrupted and go on."""
+RESUMABLE = "resumable"  # key of a reservation whose work can be interrupted and go on
 
 _GOING_ON = (RESUME, CLAIM, PAUSE)
 _ENDING = ("charge", "settle")

@@ -15,8 +15,7 @@ from workbench.privacy.accounting.event import Composed, Cost
 from workbench.release.ledger.counting import Count
 from workbench.release.ledger.entry import Amount, decimal_text, minus, plus
 
-Cap = tuple[Decimal, Decimal | None]
-"""(ε, δ) of a cap; δ is ``None`` until a release with δ > 0 or the steward sets it."""
+Cap = tuple[Decimal, Decimal | None]  # (ε, δ) of a cap; δ is `None` until a release with δ > 0 or the steward sets it
 
 CLAIM, PAUSE, RESUME = "claim", "pause", "resume"
 """Entries about the steps of a training: some count as taken; a part of it has ended; another one goes on."""
@@ -32,8 +31,7 @@ STATUS = {
 }
 """The status of a release after each kind of entry."""
 
-CERTIFY = "certify"
-"""The entry that names the certificate of a release; it leaves status and cost as they are."""
+CERTIFY = "certify"  # the entry that names the certificate of a release; it leaves status and cost as they are
 
 DRAWN = "drawn"
 """Key of a reservation: the name of the file with the parts that workers drew, with which another run can go on."""
@@ -41,11 +39,9 @@ DRAWN = "drawn"
 TABLES = "tables"
 """Key of a reservation: the datasets of two tables that are joined; from then on they share one account."""
 
-COUNTED = ("reserved", "charged", "settled")
-"""The statuses that count against the cap."""
+COUNTED = ("reserved", "charged", "settled")  # the statuses that count against the cap
 
-FIRST_RELEASE, STEWARD, JOINED = "first release", "steward", "two accounts became one"
-"""Who set a cap."""
+FIRST_RELEASE, STEWARD, JOINED = "first release", "steward", "two accounts became one"  # who set a cap
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,15 @@ from numpy.typing import NDArray
 from workbench.data.content.cell_hash import Words
 from workbench.release.ledger.column_marks import ColumnMark, ColumnMarks
 
-FALSE_ALARM = 1e-6
-"""Probability up to which columns of unrelated tables are taken for those of one table."""
+FALSE_ALARM = 1e-6  # probability up to which columns of unrelated tables are taken for those of one table
 
-_OTHER = 0.02
-"""Share of values whose counts an edit may have changed."""
+_OTHER = 0.02  # share of values whose counts an edit may have changed
 _RARE, _RARE_UPTO = 0.1, 32
 """How much rarer each count is than the one below it, where most values occur once; counts up to which that is said."""
-_SHARES = (0.02, 0.5, 0.95)
-"""Shares of a table's columns that may come from the other one."""
+_SHARES = (0.02, 0.5, 0.95)  # shares of a table's columns that may come from the other one
 _PAIRS, _NEAREST = 256, 4
 """Pairs of columns that are all compared; of more, each column is compared with so many that look nearest."""
-_DEPENDENT = 0.25
-"""Cramér's V² from which on two columns count as one."""
+_DEPENDENT = 0.25  # Cramér's V² from which on two columns count as one
 
 Reals = NDArray[np.float64]
 _SMALL: Reals = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 257)))])

@@ -33,33 +33,25 @@ from workbench.data.content.row_choice import RowChoice, levels
 from workbench.data.rows_in_parts import each_column
 from workbench.data.table import Table
 
-SHARED = 0.5
-"""Share of unique rows above which a table is taken for a version of another."""
+SHARED = 0.5  # share of unique rows above which a table is taken for a version of another
 
-_BY_CHANCE = 0.38
-"""Most of them that unrelated tables of twenty rows or more are expected to share."""
+_BY_CHANCE = 0.38  # most of them that unrelated tables of twenty rows or more are expected to share
 _FALSE_ALARM = 1e-6
 """Probability that two unrelated tables of the worst kind are taken for versions because their sketches are small."""
 
-_ROWS = 2048
-"""Most rows of the sketch of whole rows; there are half as many or more, unless the table has fewer."""
+_ROWS = 2048  # most rows of the sketch of whole rows; there are half as many or more, unless the table has fewer
 _ROWS_WITHOUT, _FEWEST_WITHOUT, _TOGETHER = 512, 128, 1 << 14
 """Most and fewest rows of a sketch without a column, and of all those together."""
-_WIDEST = _TOGETHER // _FEWEST_WITHOUT
-"""Columns of the widest table that has sketches without single columns."""
+_WIDEST = _TOGETHER // _FEWEST_WITHOUT  # columns of the widest table that has sketches without single columns
 
-_MOST_WITHOUT = 16 * _ROWS
-"""Rows beyond which nothing is chosen without a column: too many share one rank."""
+_MOST_WITHOUT = 16 * _ROWS  # rows beyond which nothing is chosen without a column: too many share one rank
 _BITS_OF_ALL, _AT_ONCE = 23, 1 << 16
 """So many bits of the number of rows are looked at where all rows are; rows between two looks for equal ones."""
 
 LOOK = 1024
-_KEY_LIKE = 0.95
-"""Share of different values from which on a column may be a key."""
-_ALIKE = 0.2
-"""Probability up to which two rows may agree in the columns beside a key."""
-_RUNNING = 4
-"""Numbers within a range of so many times the rows are running numbers."""
+_KEY_LIKE = 0.95  # share of different values from which on a column may be a key
+_ALIKE = 0.2  # probability up to which two rows may agree in the columns beside a key
+_RUNNING = 4  # numbers within a range of so many times the rows are running numbers
 
 
 EachPart = Callable[[Callable[[Table], Any]], Iterable[Any]]

@@ -44,8 +44,7 @@ NEW, SKETCH, STEWARD, NAMED, MERGED, GROUP = "new", "sketch", "steward", "name",
 """Why a dataset has its account: it is new, its rows are those of a known one, a person said so, a plan named the
 account, a table was found in several accounts, which became one, or it is about the same people as another table."""
 
-SHORT_ID = 6
-"""The fewest digits of an account's id by which a person may name it."""
+SHORT_ID = 6  # the fewest digits of an account's id by which a person may name it
 
 T = TypeVar("T")
 

@@ -42,8 +42,7 @@ from workbench.sanitize.calibrated import TableOnDemand
 from workbench.sanitize.plan import Plan
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 
-_ROOM = 1 << 20
-"""Bytes that are asked for before anything is read; the true size is known once the model is."""
+_ROOM = 1 << 20  # bytes that are asked for before anything is read; the true size is known once the model is
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,7 @@ from workbench.release.verify import verify_release
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 
 _ROWS_AT_ONCE = 20_000
-IMAGES_AT_ONCE = 256
-"""Images between two looks whether to stop: a frozen part can take a tenth of a second for each."""
+IMAGES_AT_ONCE = 256  # images between two looks whether to stop: a frozen part can take a tenth of a second for each
 
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

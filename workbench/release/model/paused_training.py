@@ -169,8 +169,7 @@ class StoppedCharge:
     checkpoint: Path | None = None  # of a paused one, the folder that it goes on from
 
 
-Words = Callable[[StoppedCharge], str]
-"""How a front end says what stays charged."""
+Words = Callable[[StoppedCharge], str]  # how a front end says what stays charged
 
 
 @contextmanager

@@ -42,8 +42,7 @@ from workbench.work.work import Made, ReadTogether, Sums
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
 
-_NUMBER = 32
-"""Bytes of a number in a line of its own."""
+_NUMBER = 32  # bytes of a number in a line of its own
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED, has_output
 from workbench.signals.cancel import NEVER, CancelToken
 
-NETWORK, FIT = "dpsgd", "fit "
-"""What the ledger calls the work that makes a model."""
+NETWORK, FIT = "dpsgd", "fit "  # what the ledger calls the work that makes a model
 
 
 @dataclass(frozen=True)

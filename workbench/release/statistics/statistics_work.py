@@ -45,8 +45,7 @@ OF_REGRESSIONS = (
 )
 """What is added where a regression is asked for."""
 
-REPORT_NOISY_MAX = "report-noisy-max (permute-and-flip) for most frequent values"
-"""How a most frequent value is drawn."""
+REPORT_NOISY_MAX = "report-noisy-max (permute-and-flip) for most frequent values"  # how a most frequent value is drawn
 
 QUANTILES_DRAWN = "the exponential mechanism for quantiles"
 """How quantiles are drawn, where they are not read from a histogram."""

@@ -46,8 +46,7 @@ from workbench.work.work import Made, Work
 
 KIND = "synthetic"
 NO_DELTA = Decimal(0)
-_MOST_COUNTED = 1 << 26
-"""Cells of tables that are counted while rows are read; of more the rows are kept in memory."""
+_MOST_COUNTED = 1 << 26  # cells of tables that are counted while rows are read; of more the rows are kept in memory
 
 VALUES = "each value is drawn uniformly from the public values within its coarse cell"
 """How a cell becomes a value, for certificates."""

@@ -21,8 +21,7 @@ from workbench.data.columns.values import doubles
 from workbench.data.table import Table
 from workbench.params import InputError
 
-_EXACT = 2**53
-"""The largest double up to which every whole number is one."""
+_EXACT = 2**53  # the largest double up to which every whole number is one
 
 Matrix = NDArray[np.float64]
 

@@ -23,8 +23,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-_FEW = 20
-"""Up to so many different numbers of a secret, a guess has to name the very one."""
+_FEW = 20  # up to so many different numbers of a secret, a guess has to name the very one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,8 +39,7 @@ from workbench.work.noise import Study
 
 NAME = "membership"
 _LEAST_CHANCE = 1e-13
-_ROWS_LEFT_OUT = 2
-"""Shadows that every row is left out of at least."""
+_ROWS_LEFT_OUT = 2  # shadows that every row is left out of at least
 
 
 @dataclass(frozen=True, kw_only=True)

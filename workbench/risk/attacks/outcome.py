@@ -10,8 +10,7 @@ from typing import Any
 from workbench.privacy.audit import wilson
 from workbench.risk.attacks.bound import Guarantee, most
 
-LEVEL = 0.95
-"""Confidence of the intervals where nothing else is asked for."""
+LEVEL = 0.95  # confidence of the intervals where nothing else is asked for
 
 NO_CONTROL = (
     "Without a control set, what the attack learned of these people cannot be separated from what holds for everybody: "

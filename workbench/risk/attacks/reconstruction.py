@@ -37,8 +37,7 @@ from workbench.statistics.release_file import FIELDS
 Bits = NDArray[np.bool_]
 
 _MOST_PEOPLE = 2_000
-_STRANGERS = 60
-"""People of the control set who are tried, each by a programme of its own."""
+_STRANGERS = 60  # people of the control set who are tried, each by a programme of its own
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,7 @@ from workbench.risk.generalise.problem import Groups, Node, Problem, Reals, Sens
 Levels = Node | Whole
 """The level of each quasi-identifier: one for all entries, or of each entry, shape (entries, quasi-identifiers)."""
 
-Lattice = NDArray[Any]
-"""A value for each node, one axis for each quasi-identifier."""
+Lattice = NDArray[Any]  # a value for each node, one axis for each quasi-identifier
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,7 @@ from workbench.risk.distances import (
 )
 from workbench.risk.generalise.problem import Groups, Problem, Reals, Sensitive, Truths, Whole
 
-ROUNDING = 1e-9
-"""How far a figure may be beyond its limit for rounding alone."""
+ROUNDING = 1e-9  # how far a figure may be beyond its limit for rounding alone
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,14 +24,11 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
-_EXACT = 1 - 1e-12
-"""Bounds and losses are sums in different orders, which differ in their last digits."""
+_EXACT = 1 - 1e-12  # bounds and losses are sums in different orders, which differ in their last digits
 
-MOST_NODES = 10_000_000
-"""Nodes of a lattice that is searched whole; each takes some 30 bytes."""
+MOST_NODES = 10_000_000  # nodes of a lattice that is searched whole; each takes some 30 bytes
 
-MOST_TRIED = 800
-"""Nodes that the heuristic groups after it has descended."""
+MOST_TRIED = 800  # nodes that the heuristic groups after it has descended
 
 _NODES_A_STEP = 16
 

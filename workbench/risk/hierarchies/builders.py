@@ -25,8 +25,7 @@ from workbench.params.field import named
 from workbench.params.lists import LevelsField
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy, file_name, read_hierarchy
 
-Labels = list[Sequence[str]]
-"""Of each level the labels of values."""
+Labels = list[Sequence[str]]  # of each level the labels of values
 
 
 @dataclass(frozen=True, kw_only=True)

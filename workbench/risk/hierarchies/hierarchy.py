@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.params import InputError
 
-ANY = "*"
-"""The label of every value at the highest level."""
+ANY = "*"  # the label of every value at the highest level
 
 MOST_LEVELS, MOST_VALUES = 100, 1_000_000
 _LARGEST_FILE = 1 << 28

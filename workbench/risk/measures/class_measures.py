@@ -13,8 +13,7 @@ from workbench.risk.distances import AUTO, HIERARCHICAL, coded, coded_by_size, f
 from workbench.risk.hierarchies.hierarchy import file_name
 from workbench.risk.measures.base import Line, Measure, Subject, percent
 
-LOWS = (1, 2, 3, 5, 10)
-"""Where the bars of a picture of class sizes begin."""
+LOWS = (1, 2, 3, 5, 10)  # where the bars of a picture of class sizes begin
 
 
 def bars(sizes: np.ndarray, counts: np.ndarray) -> list[dict[str, int | None]]:
@@ -67,8 +66,7 @@ def _class_sizes_lines(found: Mapping[str, Any]) -> list[Line]:
 CLASS_SIZES = Measure("classes", "Classes", "classes", class_sizes, _class_sizes_lines, anonymity=True)
 
 
-_LARGE, _TERMS = 50, 60
-"""From so many rows the series is summed, to so many terms: the rest is below 10⁻³⁰."""
+_LARGE, _TERMS = 50, 60  # from so many rows the series is summed, to so many terms: the rest is below 10⁻³⁰
 
 TABLE, FRACTION, POPULATION = "the table", "the sample fraction", "the population table"
 

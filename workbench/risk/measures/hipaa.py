@@ -13,8 +13,7 @@ from workbench.data.columns.missing import uncoded
 from workbench.data.table import Table
 from workbench.risk.measures.base import Line, Measure, Subject
 
-LOOKED_AT = 200
-"""So many different values of a column are compared with a form; nearly all of them have it."""
+LOOKED_AT = 200  # so many different values of a column are compared with a form; nearly all of them have it
 NEARLY_ALL = 0.9
 
 

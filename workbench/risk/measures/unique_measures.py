@@ -13,8 +13,7 @@ from workbench.params.amounts import counted
 from workbench.risk.distances import classes
 from workbench.risk.measures.base import Line, Measure, Subject, percent
 
-SHOWN = 20
-"""How many rows are listed, the highest scores first."""
+SHOWN = 20  # how many rows are listed, the highest scores first
 
 
 @dataclass(frozen=True)

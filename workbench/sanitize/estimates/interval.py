@@ -32,8 +32,7 @@ _MOST_CORRECTION = 0.4  # largest part of the risk for the corrections of the no
 _TILTS = 48
 
 
-_NO_NOISE = 1e-20
-"""Relative variance that is only rounding."""
+_NO_NOISE = 1e-20  # relative variance that is only rounding
 
 
 @dataclass(frozen=True)

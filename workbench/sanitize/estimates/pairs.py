@@ -50,13 +50,11 @@ from workbench.signals.cancel import NEVER, CancelToken
 
 Floats = NDArray[np.float64]
 
-HIDDEN = 1.6
-"""Length of an interval of a correlation, of 2, from which it is said to be hidden by the noise."""
+HIDDEN = 1.6  # length of an interval of a correlation, of 2, from which it is said to be hidden by the noise
 
 RATIO, NEARLY = "ratio of unbiased estimates", "ratio of nearly unbiased estimates"
 
-_FORESEEN_FROM = 0.9
-"""Correlations from which, to both sides, the noise is estimated as well."""
+_FORESEEN_FROM = 0.9  # correlations from which, to both sides, the noise is estimated as well
 
 _RATIOS = 40  # correlations tried on each side before the ends are bisected
 _LEAST_VARIANCE = 1e-9
@@ -351,8 +349,7 @@ def _hull(admits: Callable[[float], bool], point: float, middles: list[float]) -
     return last_held(admits, low, max(low - step, -1.0)), last_held(admits, high, min(high + step, 1.0))
 
 
-MOST_PAIRS = 256
-"""Pairs of values up to which a two-way table is estimated: each has an interval of its own."""
+MOST_PAIRS = 256  # pairs of values up to which a two-way table is estimated: each has an interval of its own
 
 MISSING = "missing"
 

@@ -44,8 +44,7 @@ from workbench.signals.cancel import NEVER, CancelToken
 
 Floats = NDArray[np.float64]
 
-HIDDEN = 0.8
-"""Part of the public range from which an interval is said to be hidden by the noise."""
+HIDDEN = 0.8  # part of the public range from which an interval is said to be hidden by the noise
 
 MOST_FLAT = 8.0
 """Directions (by the participation ratio of the squared singular values) up to which the likelihood ratio is used."""

@@ -15,8 +15,7 @@ from workbench.studies.regimes import Regime
 from workbench.studies.results import Point, Row
 
 EPSILON, NOISE = "epsilon", "noise"
-_TO_EPSILON = (EPSILON, NOISE)
-"""The settings that only decide where on the line a run is."""
+_TO_EPSILON = (EPSILON, NOISE)  # the settings that only decide where on the line a run is
 
 PRIVATE, DP_SGD = "private", "DP-SGD"
 

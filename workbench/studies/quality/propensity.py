@@ -30,11 +30,9 @@ MOST_PARAMETERS = 200
 ROWS_A_PARAMETER = 20
 MOST_NAMES = 12
 _STEPS = 30
-_FLAT = 1e-9
-"""Of the largest eigenvalue: directions below it do not vary."""
+_FLAT = 1e-9  # of the largest eigenvalue: directions below it do not vary
 
-_RIDGE = 1e-8
-"""Holds coefficients finite where the rows can be distinguished for sure."""
+_RIDGE = 1e-8  # holds coefficients finite where the rows can be distinguished for sure
 
 Matrix = NDArray[np.float64]
 

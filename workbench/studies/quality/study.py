@@ -23,8 +23,7 @@ SCORES: tuple[Score, ...] = (
     propensity.SCORE,
     training.SCORE,
 )
-OF_SDMETRICS = (shapes.SCORE.name, pairs.SCORE.name)
-"""Their mean is what sdmetrics calls the overall score."""
+OF_SDMETRICS = (shapes.SCORE.name, pairs.SCORE.name)  # their mean is what sdmetrics calls the overall score
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.studies.association import Variable
 
-READABLE = 0.9
-"""Share of a released column's cells that are numbers, from which on it is compared as numbers."""
+READABLE = 0.9  # share of a released column's cells that are numbers, from which on it is compared as numbers
 
 _LOOKS = {
     "identifier": "looks like an identifier",

@@ -15,8 +15,7 @@ from workbench.studies.association import Variable, way_distances
 from workbench.studies.quality.score import Detail, Found, Score, mean_of
 from workbench.studies.quality.tables import Compared, Rows
 
-CUTS = {2: 12, 3: 6}
-"""Cells of a column, by the number of columns of a table: about as many rows in a cell of either."""
+CUTS = {2: 12, 3: 6}  # cells of a column, by the number of columns of a table: about as many rows in a cell of either
 
 _METRIC = "1 − total variation"
 
@@ -41,8 +40,7 @@ def cut(one: Variable, other: Variable, cells: int) -> tuple[NDArray[np.int64], 
     return a.astype(np.int64), b.astype(np.int64), size + 1
 
 
-PICTURE = 16
-"""Cells of a column in the picture of a pair."""
+PICTURE = 16  # cells of a column in the picture of a pair
 
 
 def pair_shares(one: Rows, other: Rows, first: int, second: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -20,8 +20,7 @@ from workbench.studies.regimes import StudyData
 
 Doubles = NDArray[np.float64]
 
-_SPREAD = 0.15
-"""Standard deviation of a generated number within its class, where the declared range is 1."""
+_SPREAD = 0.15  # standard deviation of a generated number within its class, where the declared range is 1
 
 _APART = 1.2
 """The distance of two classes over all columns, in such deviations: they can be distinguished in 7 of 8 rows."""
@@ -113,8 +112,7 @@ def _codes(attribute: Attribute, hidden: Doubles, draw: np.random.Generator) -> 
 
 MADE_UP = "made-up rows"
 SEED = 0
-MOST = 20_000
-"""Most rows of made-up columns."""
+MOST = 20_000  # most rows of made-up columns
 
 
 def made_up_table(plan: Plan, target: str, task: str, rows: int) -> Table:

@@ -89,10 +89,8 @@ def attacked(
 # -- the fields -------------------------------------------------------------------------------------------------------
 
 
-OPEN = ("original", "members")
-"""What the open table is in the attack."""
-OTHERS = ("control", "nonmembers")
-"""People who were not used."""
+OPEN = ("original", "members")  # what the open table is in the attack
+OTHERS = ("control", "nonmembers")  # people who were not used
 MADE_IN = {attacks.RELEASE: ("ways", tr_later("Release →")), attacks.MODEL: ("train", TO_TRAIN)}
 """What is attacked: the page where it is made, and the words of the button that leads there."""
 

@@ -151,8 +151,7 @@ def _in_legend(session: Session, known: Accountant) -> QWidget:
 TALLEST = 200.0
 """A line that rises to more than this many times the least ε is cut: the rest would be pressed to the floor."""
 
-SHADES, PALEST = 72, 0.08
-"""Pixels of the range of shades below the title, and the share of the accent in its palest."""
+SHADES, PALEST = 72, 0.08  # pixels of the range of shades below the title, and the share of the accent in its palest
 
 
 class CalculatorChart(Chart):
@@ -358,14 +357,11 @@ class FigureSlider(QWidget):
             self._write()
 
 
-PER_FRAME_MS = 40
-"""While a slider moves, figures are asked for at most so often."""
-AT_REST_MS = 350
-"""After so long without a move the tightest accountant is asked."""
+PER_FRAME_MS = 40  # while a slider moves, figures are asked for at most so often
+AT_REST_MS = 350  # after so long without a move the tightest accountant is asked
 
 WIDTH = 262
-CHART = 370
-"""Pixels of a column in which a chart can be read."""
+CHART = 370  # pixels of a column in which a chart can be read
 TITLES = {
     "order": tr_later("ε against the order α"),
     "rows": tr_later("ε against rows"),

@@ -30,8 +30,7 @@ from workbench.studies.results import Row
 if TYPE_CHECKING:
     from workbench.studies.membership import Repeated
 RELEASED = tr_later("released model")
-ACCOUNT = 6
-"""Digits of an account's mark in the ledger that are shown."""
+ACCOUNT = 6  # digits of an account's mark in the ledger that are shown
 
 CURVE, SWEEP = "curve", "sweep"
 _LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepLine]]] = {
@@ -186,8 +185,7 @@ STATUS = {"charged": tr_later("charged"), "settled": tr_later("settled")}
 
 NONE = Cell("–", "muted")
 
-Point = tuple[str, float | None]
-"""The key of a line, and its ε."""
+Point = tuple[str, float | None]  # the key of a line, and its ε
 
 
 class RunsModel(EditedModel):

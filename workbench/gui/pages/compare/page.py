@@ -64,8 +64,7 @@ if TYPE_CHECKING:
     from workbench.studies.metrics import Metric
 
 
-ATTACKED = "membership"
-"""The kind of a run that attacked a line at an ε: the point, and what was found."""
+ATTACKED = "membership"  # the kind of a run that attacked a line at an ε: the point, and what was found
 
 
 def hindrance(session: Session, line: Line) -> str:

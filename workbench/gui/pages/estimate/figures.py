@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 QUARTILES = {0.25: tr_later("1st quartile"), 0.5: tr_later("median"), 0.75: tr_later("3rd quartile")}
 MEAN, MISSING, CORRELATION = tr_later("mean"), tr_later("missing"), tr_later("correlation")
-HIDDEN = 0.8
-"""Part of what is possible from which an interval is shown as hidden by the noise."""
+HIDDEN = 0.8  # part of what is possible from which an interval is shown as hidden by the noise
 
 HIDES = tr_later("noise hides it")
 MOST_BARS = 16

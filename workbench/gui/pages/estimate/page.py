@@ -61,8 +61,7 @@ from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
 
 FILL = 0.45
-STRIP, STRIPS_LETTERS = 15, 11
-"""Pixels of an interval's line above the bars of a column of numbers, and of its name."""
+STRIP, STRIPS_LETTERS = 15, 11  # pixels of an interval's line above the bars of a column of numbers, and of its name
 
 ORDER = (MEAN, *QUARTILES.values())
 

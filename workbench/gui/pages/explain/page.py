@@ -320,8 +320,7 @@ _DELTA = RealField(
 _CURVE_HEIGHT = 210
 PIECE = 80
 """Milliseconds between two cards that are added below those in sight: what a person does meanwhile comes first."""
-_WIDE = 1500
-"""Points from which the cards are in two columns: a line of text is not read across a whole wide screen."""
+_WIDE = 1500  # points from which the cards are in two columns: a line of text is not read across a whole wide screen
 
 
 class SectionCard(Card):

@@ -17,11 +17,9 @@ from workbench.render.fonts import font, scaled
 from workbench.render.help_topics import search_topics, topic_markdown
 
 LIST_WIDTH, WIDEST = 300, 420
-READABLE = 900
-"""Pixels of the text: longer lines are tiring to follow."""
+READABLE = 900  # pixels of the text: longer lines are tiring to follow
 
-PADDING = 16
-"""Pixels beside the words of a line, left and right together, as the style sheet says."""
+PADDING = 16  # pixels beside the words of a line, left and right together, as the style sheet says
 TOPIC = Qt.ItemDataRole.UserRole
 ModelIndex = QModelIndex | QPersistentModelIndex
 

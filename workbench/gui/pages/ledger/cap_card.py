@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from workbench.release.ledger.records import Account
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
-SLIDER = Decimal("0.01"), Decimal(100)
-"""What the slider offers; the field takes every cap that the ledger does."""
+SLIDER = Decimal("0.01"), Decimal(100)  # what the slider offers; the field takes every cap that the ledger does
 
 BY_SUM = tr_later("Its releases are added up: ten releases of ε = 0.1 count as 1.")
 BY_FILTER = tr_later("Its releases are counted by {how}: many small ones count for less than their sum.")

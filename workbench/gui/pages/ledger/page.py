@@ -222,8 +222,7 @@ class CapsAndFigures(Card):
             self.show_view(CAPS)
 
 
-NAME = 5
-"""Digits of a dataset's name in the ledger that are shown."""
+NAME = 5  # digits of a dataset's name in the ledger that are shown
 
 STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
 SIGNS = {
@@ -258,8 +257,7 @@ VIEWS = (
     (LIST, tr_later("List"), tr_later("Every release, the newest first")),
     (TIME, tr_later("Over time"), tr_later("What every dataset has spent over time")),
 )
-HIGH = 800
-"""Points of a page that has room for both."""
+HIGH = 800  # points of a page that has room for both
 
 
 class LedgerPage(PageFrame):

@@ -32,16 +32,12 @@ class LedgerView:
     released: frozenset[str]
     """Releases with an output that the ledger knows of: one that was stopped may stay charged for what it has shown."""
     accounts: tuple[Account, ...]
-    counted: Mapping[str, int]
-    """How many releases count against each account that has any."""
+    counted: Mapping[str, int]  # how many releases count against each account that has any
     called: Mapping[str, str]
     """What a person calls an account: that name, or the file by which its table was first seen."""
-    groups: Mapping[str, int]
-    """How many tables about the same people share an account, where a person has said so."""
-    figures: tuple[ShownFigures, ...] = ()
-    """Which private figures were shown, in order."""
-    older: str = ""
-    """That this file is older than what this computer has seen, as a sentence; empty where it is not."""
+    groups: Mapping[str, int]  # how many tables about the same people share an account, where a person has said so
+    figures: tuple[ShownFigures, ...] = ()  # which private figures were shown, in order
+    older: str = ""  # that this file is older than what this computer has seen, as a sentence; empty where it is not
 
 
 def ledger_view(emit: Emit, cancel: CancelToken) -> LedgerView:

@@ -60,8 +60,7 @@ from workbench.signals.events import Progress
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
 
-EVERY = 50
-"""Settings between two reports of the progress."""
+EVERY = 50  # settings between two reports of the progress
 
 
 def studied(study: MemoryStudy, networks: Sequence[Network], emit: Emit, cancel: CancelToken) -> StudyResult:
@@ -178,20 +177,15 @@ def _brief(network: Network) -> str:
     return tr_sentence(network.short or network.title).removesuffix(", DP-SGD")  # all of them are
 
 
-REMARKS_HEIGHT = 90
-"""Points that the remarks have: more are scrolled to."""
+REMARKS_HEIGHT = 90  # points that the remarks have: more are scrolled to
 
-WIDE = 1000
-"""Points of the card from which chart and table are side by side."""
+WIDE = 1000  # points of the card from which chart and table are side by side
 
-READABLE = 360
-"""Points in which a chart can be read."""
+READABLE = 360  # points in which a chart can be read
 
-NARROWEST = 128
-"""Points that the list of charts keeps where text is large, and the words in place of a chart."""
+NARROWEST = 128  # points that the list of charts keeps where text is large, and the words in place of a chart
 
-PAD, BETWEEN = 12, 16
-"""Points around everything, and between chart and table."""
+PAD, BETWEEN = 12, 16  # points around everything, and between chart and table
 
 COLUMNS = (
     Column(tr_later("Setting"), whole=True),  # one that is cut reads as another one
@@ -204,8 +198,7 @@ COLUMNS = (
     Column(tr_later("Step"), width=62, right=True),
 )
 
-MOST_KNOWN = 10**8
-"""Rows above which the most that fit are not looked for exactly."""
+MOST_KNOWN = 10**8  # rows above which the most that fit are not looked for exactly
 
 IN_PARTS = tr_later("With privacy the processor takes a batch in small parts: more rows fit than without.")
 MOST_TIP = tr_later("The most rows at once whose peak still fits into the memory that there is")

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from workbench.release.model.open_model import OpenModel
 
 
-MOST_NAMED = 12
-"""Classes that are named."""
+MOST_NAMED = 12  # classes that are named
 
 
 @dataclass(frozen=True)
@@ -286,8 +285,7 @@ class PredictionTable(TableView):
         self.scrollToTop()
 
 
-MOST = 20
-"""Classes of which the square is drawn: the figures of more could not be read."""
+MOST = 20  # classes of which the square is drawn: the figures of more could not be read
 
 LISTED = 4
 LEAST_NAMES, MOST_NAMES, HEAD, STRONGEST = 24.0, 96.0, 40.0, 0.8
@@ -386,8 +384,7 @@ def confused_words(found: ImagePredictions) -> str:
     return tr("Taken for another most often: {pairs}.", pairs=together(stated))
 
 
-HEIGHT = 470
-"""Pixels in which the figures of ten classes can be read."""
+HEIGHT = 470  # pixels in which the figures of ten classes can be read
 
 OTHER_CLASSES = tr_later(
     "The images have classes that the network does not know, so nothing says how often it is right."

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from workbench.rappor.decode import Decoded
     from workbench.rappor.files import Counts
 
-SHOWN = 60
-"""Most candidates in the picture of bars."""
+SHOWN = 60  # most candidates in the picture of bars
 
-EXTRA = 50
-"""Candidates beside those of a column that nobody has."""
+EXTRA = 50  # candidates beside those of a column that nobody has
 
 LEAST_ROC = 1_000
 

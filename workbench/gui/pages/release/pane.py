@@ -221,8 +221,7 @@ LEARN_TIP = tr_later(
     "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"
 )
 
-SHOWN = 12
-"""Attributes that are listed one by one, those that leave first; of a wider table the rest is counted."""
+SHOWN = 12  # attributes that are listed one by one, those that leave first; of a wider table the rest is counted
 
 WAYS_OUT = tr_later(
     "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."

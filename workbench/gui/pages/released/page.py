@@ -236,8 +236,7 @@ def _worst_pair(found: Quality) -> tuple[int, int]:
 # -- the page ---------------------------------------------------------------------------------------------------------
 
 
-ROWS = ("", "synthetic", GENERALISED)
-"""Kinds of releases that hold rows like those of the original."""
+ROWS = ("", "synthetic", GENERALISED)  # kinds of releases that hold rows like those of the original
 
 COLUMNS = (
     Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120, whole=True),

@@ -258,8 +258,7 @@ class ClassChart(Chart):
     margins = QMarginsF(SCALE + 12, 26, 8, 22)
     usual = QSize(360, 220)
     least = QSize(220, 120)
-    highest = 440
-    """Pixels: a higher bar says no more."""
+    highest = 440  # pixels: a higher bar says no more
 
     def show_found(self, found: Found | None) -> None:
         if found is None:

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
 
-WIDEST = 720
-"""Points of the figures beyond which a name and its figure no longer read as one line."""
+WIDEST = 720  # points of the figures beyond which a name and its figure no longer read as one line
 
 WEIGHTS = tr_later(
     "Compare it with the one that the publisher of the weights states; to be sure, enter that one as the checksum"

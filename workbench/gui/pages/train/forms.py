@@ -228,14 +228,12 @@ def _reasons(unfit: tuple[Learner, ...]) -> list[str]:
     return [f"{', '.join(titles)}: {tr_sentence(needs)}" for needs, titles in found.items()]
 
 
-WIDTH, WIDE = 384, 480
-"""Points of the card at the usual text size, and at most: with larger text, or on a wide page."""
+WIDTH, WIDE = 384, 480  # points of the card at the usual text size, and at most: with larger text, or on a wide page
 
 EPSILON = "epsilon"
 FOLLOWS = tr_later("It follows the plan until you enter another.")
 
-NOT_ASKED = {"accountant": "pld"}
-"""What nobody needs to choose for a network: this accountant gives the least ε."""
+NOT_ASKED = {"accountant": "pld"}  # what nobody needs to choose for a network: this accountant gives the least ε
 
 NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""

@@ -51,11 +51,9 @@ def no_steps(chosen: Learner | Network) -> str:
 
 FIFTH = 5
 LEAST_POINTS = 4
-NEARLY_ALL, HARDLY_ANY = 0.95, 0.02
-"""Shares of clipped rows that are remarked upon."""
+NEARLY_ALL, HARDLY_ANY = 0.95, 0.02  # shares of clipped rows that are remarked upon
 
-RISEN = 1.5
-"""Times the least mean from which a loss has risen."""
+RISEN = 1.5  # times the least mean from which a loss has risen
 
 
 def cost(found: Preflight | None, *, working: bool = False) -> str:

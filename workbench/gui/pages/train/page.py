@@ -42,11 +42,9 @@ SIMULATED = tr_later(
     "about yours. They do not show where the accuracy goes on your rows."
 )
 
-ROOMY = 1400
-"""Pixels of the page from which the models have a wider card."""
+ROOMY = 1400  # pixels of the page from which the models have a wider card
 
-WAIT_MS = 250
-"""How long a form must rest before its cost is worked out again."""
+WAIT_MS = 250  # how long a form must rest before its cost is worked out again
 
 
 class TrainPage(RunPage):

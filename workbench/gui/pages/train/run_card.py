@@ -40,20 +40,16 @@ from workbench.gui.widgets.formatting import at_least, at_most, memory, plain, t
 from workbench.render.fonts import scaled
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
-MOST = 2000
-"""Points that are kept: more than pixels. When they are reached, every second one goes."""
+MOST = 2000  # points that are kept: more than pixels. When they are reached, every second one goes.
 
-PIECES = 24
-"""Straight pieces of a line that is bent."""
+PIECES = 24  # straight pieces of a line that is bent
 
 FAR = 3.0
 """A cap this many times as high as the target is named at the upper edge, and not drawn: the line would be flat."""
 
-NAME_HEIGHT = 17
-"""Points that the name of a line takes above it."""
+NAME_HEIGHT = 17  # points that the name of a line takes above it
 
-PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
-"""Figures whose half is a plain figure too."""
+PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)  # figures whose half is a plain figure too
 
 
 class RunChart(Chart):
@@ -199,8 +195,7 @@ def rounded_up(value: float) -> float:
     return next(step * unit for step in PLAIN if step * unit >= value * (1 - 1e-9))
 
 
-Stages = tuple[tuple[str, float, int], ...]
-"""(name, accuracy, rows it was measured on) of each training."""
+Stages = tuple[tuple[str, float, int], ...]  # (name, accuracy, rows it was measured on) of each training
 
 LINE = 20
 
@@ -530,11 +525,9 @@ class RunCard(Card):
 # -- what to expect of a model that takes no steps ------------------------------------------------------------------
 
 
-ROOM = 620
-"""Points of the card from which a curve with its names can be read."""
+ROOM = 620  # points of the card from which a curve with its names can be read
 
-HIGH = 420
-"""Points of the card in which the settings can be explained as well."""
+HIGH = 420  # points of the card in which the settings can be explained as well
 
 UNKNOWN = tr_later(
     "Curves draws how accurate it is against ε, on your rows or on made-up ones, before anything is paid."

@@ -132,8 +132,7 @@ class ImageRows:
         return ExpectationTask(plan, features, opened.table.rows, people, public, bool(opened.outside))
 
 
-TrainingRows = TableRows | ImageRows
-"""What something can be trained on; its functions run in workers."""
+TrainingRows = TableRows | ImageRows  # what something can be trained on; its functions run in workers
 
 
 def training_rows(session: Session) -> Callable[[], TrainingRows]:
@@ -149,8 +148,7 @@ def training_rows(session: Session) -> Callable[[], TrainingRows]:
 
 
 PREFLIGHT = "preflight"
-AT_ONCE_S = 0.04
-"""What a press may wait for: a folder that does not answer at once is waited for by the job."""
+AT_ONCE_S = 0.04  # what a press may wait for: a folder that does not answer at once is waited for by the job
 BEGINNING = tr_later("Getting ready (about 15 s): libraries are loaded, and a step is tried on made-up rows")
 TORCH = "torch"
 

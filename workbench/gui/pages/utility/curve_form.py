@@ -66,8 +66,7 @@ AGAINST_BLOCKS = tr_later(
 )
 
 MORE_TIP = tr_later("Train other models on the same rows as well, and draw all of them together")
-MOST_MODELS = 3
-"""Models in one picture: the lines of more would look alike."""
+MOST_MODELS = 3  # models in one picture: the lines of more would look alike
 
 LEAST_LETTERS, WIDEST_LIST = {"regime_mechanism": 6, "curve_metric": 7}, 320
 """Letters that a list of mechanisms or metrics has room for at least; the width of a list at most."""

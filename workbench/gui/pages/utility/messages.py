@@ -23,8 +23,7 @@ from workbench.studies.metrics import Metric, measured
 
 USUAL = measured(CLASSIFICATION).main
 MOST_CROSSINGS = 2
-MOST_NAMED = 3
-"""Lines of which each is named in a sentence; of more, the best."""
+MOST_NAMED = 3  # lines of which each is named in a sentence; of more, the best
 
 
 def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:

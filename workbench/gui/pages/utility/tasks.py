@@ -32,11 +32,9 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.studies.results import Row
 
 KEY = "curve"
-EVERY = 0.25
-"""Seconds between two pictures of a study that runs."""
+EVERY = 0.25  # seconds between two pictures of a study that runs
 
-FEW = 40
-"""Models up to which starting worker processes takes longer than training here."""
+FEW = 40  # models up to which starting worker processes takes longer than training here
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +47,7 @@ class Snapshot:
     total: int  # number of models asked for
 
 
-Live = deque[Snapshot]
-"""Where a running study leaves its newest snapshot, of at most one; taken by the window."""
+Live = deque[Snapshot]  # where a running study leaves its newest snapshot, of at most one; taken by the window
 
 
 def studied(session: Session, plan: CurvePlan | None = None) -> object:

@@ -89,5 +89,4 @@ def largest_loss(densities: tuple[float, ...], neighbours: tuple[float, ...]) ->
     return worst
 
 
-TAIL_CHANCES = (0.5, 0.1, 0.05, 0.01, 1e-3, 1e-6)
-"""The chances that the tails of a card are given for."""
+TAIL_CHANCES = (0.5, 0.1, 0.05, 0.01, 1e-3, 1e-6)  # the chances that the tails of a card are given for

@@ -21,8 +21,7 @@ from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import places, spread_to, width_of, window_weights
 
 _ROOTS = sum((6353 + sign * 405 * math.sqrt(241)) ** (1 / 3) for sign in (1, -1))
-DUCHI_UPTO = math.log((2 * _ROOTS - 5) / 27)
-"""ε*, 0.6094 (Wang et al. 2019, eq. 8)."""
+DUCHI_UPTO = math.log((2 * _ROOTS - 5) / 27)  # ε*, 0.6094 (Wang et al. 2019, eq. 8).
 
 
 def part_of_piecewise(epsilon: float) -> float:

@@ -23,8 +23,7 @@ from workbench.privacy.local.mechanism_table import MechanismTable, capped
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 from workbench.privacy.local.sliding_window import spread_to
 
-MOST = 32
-"""Most cells: the programme has a variable for each pair of them."""
+MOST = 32  # most cells: the programme has a variable for each pair of them
 
 _SOLVED_FROM, _SOLVED_UPTO = 1e-2, 12.0
 """Range of ε in which the programme is solved; outside it the solution at the near end is put to the share's ε."""

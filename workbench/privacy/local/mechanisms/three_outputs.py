@@ -24,8 +24,7 @@ from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import places, spread_to, window_weights
 
 DUCHI_UPTO, MOST_FROM = math.log(2), math.log(5.53)
-_LEAST = 2.0**-20
-"""A part that is smaller, or that leaves less, could not have weights of its own."""
+_LEAST = 2.0**-20  # a part that is smaller, or that leaves less, could not have weights of its own
 
 
 def chance_of_middle(epsilon: float) -> float:

@@ -54,10 +54,8 @@ OF_GROUPS = {
 }
 """What is said of the figures of groups, by statistic."""
 
-_RANGES = 4
-"""Ranges are taken to hold one part in so many of the rows, where their noise is weighed."""
-_SIZED = 3
-"""Figures of which is said what to expect of groups of stated sizes."""
+_RANGES = 4  # ranges are taken to hold one part in so many of the rows, where their noise is weighed
+_SIZED = 3  # figures of which is said what to expect of groups of stated sizes
 
 
 @dataclass(frozen=True)

@@ -169,12 +169,10 @@ def _open_to_choice(session: Session) -> list[DraftColumn]:
 
 
 SPREAD, PAIRS, ROWS = "distribution", "correlations", "rows"
-HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
-"""Pixels that each picture needs at least."""
+HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}  # pixels that each picture needs at least
 
 WIDEST_CHOICE = 220
-INVENTED = 0.1
-"""A correlation that is stronger than the original's by more than this is reported."""
+INVENTED = 0.1  # a correlation that is stronger than the original's by more than this is reported
 LOOKS = {
     SPREAD: (
         tr_later("Distribution"),
