@@ -14,6 +14,7 @@ import polars as pl
 
 from workbench.data.databases.address import Address
 from workbench.data.opened import RefusedError
+from workbench.params.field import did_you_mean
 
 CELLS_AT_ONCE = 1 << 20
 LEAVE_OUT = "write it as text or numbers, or leave it out: query=SELECT …"
@@ -94,8 +95,6 @@ class Database(Protocol):
 
 def missing_table(name: str, known: Sequence[Listed]) -> RefusedError:
     """Return the error for a table that does not exist, with those that do."""
-    from workbench.params.field import did_you_mean
-
     names = [each.name for each in known]
     listed = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     hint = f"the tables are {listed}" if names else "this user sees no table in it"

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened
 from workbench.data.sources.source import Source, SourceFile
@@ -15,8 +17,6 @@ from workbench.data.table import Table
 
 def opened(path: Path, options: dict[str, Any]) -> Opened:
     """Return what a file holds according to its own header, and how to read its cells."""
-    import polars as pl
-
     lazy = pl.scan_ipc(path.resolve(), glob=False)
     return Opened(
         rows=int(lazy.select(pl.len()).collect().item()),

@@ -7,15 +7,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _LOOK = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{[^\r\n]*\}[ \t]*\r?\n\s*\{")
 _AT_ONCE = 50_000
@@ -53,8 +52,6 @@ def rows_of(pieces: Iterable[bytes], options: dict[str, Any], facts: dict[str, A
         RefusedError: a line is no object, or a value is a list or an object; if the plan replaces invalid values,
             such a line is an empty row and such a value missing.
     """
-    import polars as pl
-
     lines = _Lines(options)
     parts: list[pl.DataFrame] = []
     for number, line in enumerate(_lines(pieces), start=1):
@@ -139,8 +136,6 @@ class _Lines:
 
     def taken(self) -> pl.DataFrame:
         """Return the rows that were not taken yet."""
-        import polars as pl
-
         rows, self.rows = self.rows, []
         return pl.DataFrame({name: pl.Series([r.get(name) for r in rows], dtype=pl.String) for name in self.columns})
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
+from workbench.data.columns.source_types import word_of
 from workbench.data.csv.encoding import FileBytes
 from workbench.data.isolated import read_isolated
 from workbench.data.isolated_child import check_kind, check_shape
@@ -93,8 +94,6 @@ def _outline(files: list[Path], keys: list[dict[str, str | None]], schema: pl.Sc
     Of a group: how many rows, the bytes of their values, and where these are in the file.
     """
     from pyarrow.parquet import read_metadata
-
-    from workbench.data.columns.source_types import word_of
 
     found, rows = [], 0
     for file, its in zip(files, keys, strict=True):

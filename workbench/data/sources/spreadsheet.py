@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from workbench.data.csv.dialect_guess import names_of, said_of_titles, titles_above
 from workbench.data.isolated import read_isolated
@@ -13,9 +15,6 @@ from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 from workbench.params.errors import require
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _CELL = r"([A-Za-z]{0,3})([1-9]\d{0,6})?"
 _RANGE = re.compile(rf"{_CELL}(?::{_CELL})?\Z")
@@ -41,7 +40,6 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
     ``#N/A`` is missing. Blank rows are none of the table.
     """
     import fastexcel
-    import polars as pl
 
     book = fastexcel.read_excel(path.read_bytes())
     name, cells = _sheet(book, options)
@@ -86,8 +84,6 @@ def _sheet(book: Any, options: dict[str, Any]) -> tuple[str, tuple[pl.DataFrame,
 
 def _exact(texts: Any, numbers: Any) -> pl.DataFrame:
     """Return the text of cells; of a number that the library rounded to nine decimals its shortest exact form."""
-    import polars as pl
-
     frame, exact = pl.DataFrame(pl.from_arrow(texts)), pl.DataFrame(pl.from_arrow(numbers))
     columns = []
     for cells, values in zip(frame.iter_columns(), exact.iter_columns(), strict=True):
@@ -126,8 +122,6 @@ def _column(letters: str) -> int:
 
 def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, Any]) -> tuple[list[str], pl.DataFrame]:
     """Return the names of the columns and the rows below; a column without a name and a value is left out."""
-    import polars as pl
-
     # A blank row above the table is none of it; one among the rows is a missing value if there is one column.
     frame.columns = [str(k) for k in range(frame.width)]
     used = frame.select(pl.any_horizontal(pl.all().is_not_null()) if frame.width else pl.lit(0)).to_series()

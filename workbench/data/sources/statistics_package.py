@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from workbench.data.isolated import read_isolated
 from workbench.data.opened import Opened, RefusedError
 from workbench.data.sources.source import HEAD, Source, SourceFile
@@ -41,7 +43,6 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
     Numbers are in their shortest exact form (``1``, ``0.1``), days ``2024-01-31``; codes stay codes unless labels are
     asked for; what the file declares missing is missing unless its values are asked for.
     """
-    import polars as pl
     import pyreadstat
 
     with path.open("rb") as file:

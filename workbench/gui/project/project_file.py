@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.address import address_of
 from workbench.gui.session.draft import FACTS, WHOLE, DraftPlan
 from workbench.gui.session.session import OpenImages, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.way_bar import ways
 from workbench.params import InputError, ParameterError
+from workbench.params.codec import read_toml, require_table, write_toml
 
 if TYPE_CHECKING:
-    from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
     from workbench.deep.plan import DpSgdPlan
     from workbench.gui.session.generalise_draft import GeneraliseDraft
@@ -79,8 +80,6 @@ class Planned:
 
 def project_text(planned: Planned, folder: Path) -> str:
     """Return the project as TOML."""
-    from workbench.params.codec import write_toml
-
     comment = _IMAGES if planned.declared is not None else _FROM_DATA if holds_values(planned.plan) else _COMMENT
     return write_toml(project_raw(planned, folder), comment)
 
@@ -115,16 +114,11 @@ def read_project(path: Path) -> Planned:
         InputError: it cannot be read, or is no project.
         ParameterError: a key or value is refused.
     """
-    from workbench.params.codec import read_toml
-
     return project_of(read_toml(path, "project"), path)
 
 
 def project_of(raw: dict[str, Any], path: Path) -> Planned:
     """Return the project that is in ``path`` as ``raw``; raise as :func:`read_project` does."""
-    from workbench.data.csv.options import ReadOptions
-    from workbench.params.codec import require_table
-
     if raw.get("project") != VERSION:
         raise InputError(
             tr("this is not a project of version {version}", version=VERSION),
@@ -209,8 +203,6 @@ def _way(named: object, path: Path) -> str:
 
 
 def _only(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    from workbench.params.codec import require_table
-
     found = raw[name]
     if not isinstance(found, list) or len(found) > 1:
         raise ParameterError(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QMarginsF, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QWidget
@@ -18,10 +19,10 @@ from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import scaled
 from workbench.sanitize.recipient import FADED
+from workbench.studies.association import measure
 from workbench.studies.spreads_and_pairs import Pairs
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -177,8 +178,6 @@ class PairMap(Chart):
         return float(self._pairs.original[at]), float(self._pairs.sanitised[at])
 
     def _words_of(self, i: int, j: int) -> str:
-        from workbench.studies.association import measure
-
         assert self._pairs is not None
         one, other = self._order[j], self._order[i]
         before, after = self._values(i, j)
@@ -302,8 +301,6 @@ class Correlations(QWidget):
 
 def most_changed(pairs: Pairs) -> list[int]:
     """Return which columns are shown, in the table's order: all, or those with the greatest change in any pair."""
-    import numpy as np
-
     if len(pairs.names) <= SHOWN:
         return list(range(len(pairs.names)))
     change: NDArray[np.float64] = np.nan_to_num(np.abs(pairs.sanitised - pairs.original)).max(axis=1)

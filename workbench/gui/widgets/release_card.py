@@ -20,6 +20,7 @@ from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, day_of, entered, exactly
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.statements import CANNOT_KNOW, PROMISES_NOTHING
 from workbench.signals.cancel import NEVER
 
@@ -39,7 +40,6 @@ def write_certificate(release: Path, path: Path, cancel: CancelToken) -> None:
 def write_bundle_of(release: Path, path: Path, cancel: CancelToken) -> None:
     """Write the bundle of ``release``; it is signed where this user has a key."""
     from workbench.release.bundle import check_bundle_place, write_bundle
-    from workbench.release.ledger.ledger import Ledger
     from workbench.release.signature import own_public_key
     from workbench.release.verify_any import verified
 
@@ -68,7 +68,6 @@ def checked(release: Path, emit: Emit, cancel: CancelToken) -> tuple[list[str], 
 
 def faults(release: Path, cancel: CancelToken = NEVER) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
-    from workbench.release.ledger.ledger import Ledger
     from workbench.release.verify import verify_in_ledger
     from workbench.release.verify_any import ledger_claims, verify_any
 

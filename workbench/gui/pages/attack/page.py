@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QMarginsF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -50,6 +51,7 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import Parameters
 from workbench.release.certificate import certificate_path, is_model
 from workbench.risk import attacks
+from workbench.risk.attacks import MODEL, RELEASE
 from workbench.risk.attacks.base import Attack, Given
 from workbench.risk.attacks.outcome import NOT_COVERED, Outcome, Rate
 
@@ -65,8 +67,6 @@ class Attacked:
 
 def hold_out(opened: OpenTable, percent: int, kept: Path, emit: Emit, cancel: CancelToken) -> Path:
     """Divide a table at random into the file ``kept`` and one of the rows that are held out, beside it; return that."""
-    import numpy as np
-
     from workbench.release import attacked
 
     held = kept.with_name(f"{kept.stem}-held-out.csv")
@@ -91,7 +91,7 @@ def attacked(
 
 OPEN = ("original", "members")  # what the open table is in the attack
 OTHERS = ("control", "nonmembers")  # people who were not used
-MADE_IN = {attacks.RELEASE: ("ways", tr_later("Release →")), attacks.MODEL: ("train", TO_TRAIN)}
+MADE_IN = {RELEASE: ("ways", tr_later("Release →")), MODEL: ("train", TO_TRAIN)}
 """What is attacked: the page where it is made, and the words of the button that leads there."""
 
 
@@ -121,8 +121,6 @@ class AttackForm(QWidget):
         self._say_open()
 
     def _add(self, needed: Given) -> None:
-        from workbench.risk.attacks import MODEL, RELEASE
-
         name = f"attack_{self.attack.name}_{needed.name}"
         title, words = label(tr_sentence(needed.title)), tr_sentence(needed.help)
         field: QWidget
@@ -154,8 +152,6 @@ class AttackForm(QWidget):
         return panel(row((field, 1), chooser))
 
     def _browse(self, needed: Given) -> None:
-        from workbench.risk.attacks import MODEL
-
         title = tr("Choose: {title}", title=tr_sentence(needed.title))
         chosen = ask_for_folder(self, title) if needed.name == MODEL else ask_for_file(self, "table", title)
         if not chosen:
@@ -178,8 +174,6 @@ class AttackForm(QWidget):
 
     def offer(self, releases: tuple[ReleasedStep, ...]) -> None:
         """List the releases whose files are in place, those of other attacks' kinds left out; keep what is chosen."""
-        from workbench.risk.attacks import MODEL
-
         if self._target is None:
             return
         models = self.takes(MODEL)
@@ -427,7 +421,7 @@ class AttackPage(RunPage):
         form, request = self.form, self.form.value()
         if request is None or form.missing():
             return
-        private = any(needed.name not in (attacks.RELEASE, attacks.MODEL) for needed in form.attack.given)
+        private = any(needed.name not in (RELEASE, MODEL) for needed in form.attack.given)
         if private and self.session.opened is not None and not figures_first.may_show(self, self.session):
             return
         chosen, target = form.attack, form.target
@@ -489,7 +483,7 @@ class AttackPage(RunPage):
 
     def _aim(self, target: Path) -> None:
         """Take up a release or a model, with the chosen attack or else the first one that it can be the target of."""
-        wanted = attacks.MODEL if is_model(target) else attacks.RELEASE
+        wanted = MODEL if is_model(target) else RELEASE
         fits = [k.name for k in attacks.ATTACKS if any(needed.name == wanted for needed in k.given)]
         if self.attack.currentData() not in fits:
             self.attack.setCurrentIndex(self.attack.findData(fits[0]))
@@ -511,7 +505,7 @@ class AttackPage(RunPage):
             made = self._forms[chosen.name] = AttackForm(self.session, chosen)
             made.offer(self._releases)
             aimed = self.session.to_attack.value
-            if aimed is not None and made.takes(attacks.MODEL if is_model(aimed) else attacks.RELEASE):
+            if aimed is not None and made.takes(MODEL if is_model(aimed) else RELEASE):
                 made.choose(aimed)
             made.give_others(self.session.held_out)
             made.changed.connect(self.refresh)

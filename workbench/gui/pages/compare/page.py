@@ -51,11 +51,16 @@ from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.jobs import CancelToken, Emit, Job
+from workbench.learners import learner
+from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import InputError
 from workbench.render.comparison_figure import comparison_figure
 from workbench.render.values import CurveFigure
 from workbench.studies.comparison import StudyLine, lines_csv
 from workbench.studies.curve import MOST_REGIMES
+from workbench.studies.grid.files import read_runs
+from workbench.studies.metrics import measured
+from workbench.studies.regimes import StudyData
 
 if TYPE_CHECKING:
     from workbench.release.model.released_models import ReleasedModel
@@ -103,9 +108,7 @@ def _attacked(
         folder = Path(line.release.output)
         model, promised = open_model(folder), guarantee_of(folder)
         return repeated(lambda seed: of_model(model, opened.table, promised, seed), emit, cancel)
-    from workbench.learners import learner
     from workbench.studies.membership import of_study, repeated
-    from workbench.studies.regimes import StudyData
     from workbench.studies.why.rows import made_up_table
 
     study, bounds, target = line.study, draft.plan(), draft.target
@@ -121,8 +124,6 @@ def _attacked(
 
 def sweep(path: Path, emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
     """Return the runs in the CSV of a sweep."""
-    from workbench.studies.grid.files import read_runs
-
     runs = read_runs(path)
     if not runs:
         raise InputError(tr("no run of the sweep has ended"), str(path), tr("run `workbench grid` on"))
@@ -248,9 +249,6 @@ class ComparePage(PageFrame):
         studies = [line.study for line in lines if line.study is not None]
         metrics = {metric.name: metric for study in studies for metric in study.metrics}
         if not metrics and lines:
-            from workbench.learners.tasks import CLASSIFICATION
-            from workbench.studies.metrics import measured
-
             main = measured(CLASSIFICATION).main
             metrics = {main.name: main}
         epsilons = sorted({epsilon for study in studies for epsilon in study.epsilons})

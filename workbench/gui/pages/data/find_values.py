@@ -38,11 +38,12 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
+from workbench.release.ledger.records import COMMITS
+from workbench.sanitize.plan import Column, Plan
 
 if TYPE_CHECKING:
     from workbench.data.columns.found import Found
     from workbench.release.values_work import Asked as Request
-    from workbench.sanitize.plan import Plan
 
 KIND = "values"
 TITLE = tr_later("Find privately?")
@@ -89,7 +90,6 @@ class Wanted:
 def plan_of(draft: DraftPlan, request: Request) -> Plan:
     """Return the plan by which values are found: every column is read as text, whatever is declared of it so far."""
     from workbench.release.kinds import kind
-    from workbench.sanitize.plan import Column, Plan
 
     made = Plan(
         epsilon=1.0,
@@ -187,8 +187,6 @@ class FindEntry(Entry):
             left, style = left_words(self._session, found.epsilon, found.delta)
             cost = both_words(found.epsilon, found.delta)
             charged = tr("It charges {cost}; after it: {left}.", cost=cost, left=left)
-            from workbench.release.ledger.records import COMMITS
-
             commits = tr_sentence(COMMITS) if self.persons.isChecked() else ""
             self._told.setText(f"{charged} {commits}".rstrip())
             look(self._told, style)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QElapsedTimer, QItemSelectionModel, QModelIndex
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
+from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.address import title_of
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
@@ -37,7 +38,6 @@ from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
-    from workbench.data.csv.options import ReadOptions
     from workbench.gui.pages.data.find_values import FindValues
     from workbench.gui.pages.data.join import JoinQuestion
 
@@ -163,8 +163,6 @@ class DataPage(PageFrame):
             self._read_again(options, replaced=True)
 
     def _skip_titles(self) -> None:
-        from workbench.data.csv.options import ReadOptions
-
         opened = self.session.opened
         assert opened is not None
         stated = (self.dialect.options() if self._shown == "dialect" else None) or opened.options or ReadOptions()

@@ -13,22 +13,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+import polars as pl
+
+from workbench.data.columns.values import numbers
 from workbench.gui.style.language import day, tr, tr_later
 from workbench.gui.widgets.distribution import Recovered
 from workbench.gui.widgets.formatting import plain, rounded, together
 from workbench.jobs import CancelToken, Emit
 from workbench.params import InputError
+from workbench.studies.association import Variable, variable
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, bar_width, spread_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from workbench.data.table import Table
     from workbench.sanitize.estimates import Interval
     from workbench.sanitize.plan import Column, Plan
-    from workbench.studies.association import Variable
 
 Drawn = TypeVar("Drawn")
 
@@ -88,8 +90,6 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
 
 def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: CancelToken) -> PreviewColumn:
     """Return the spread of one protected column before and after one draw; runs in a worker."""
-    import numpy as np
-
     from workbench.sanitize.realisation import Realisation
 
     drawn = Realisation(table, plan, number, cancel).all_rows(name)
@@ -107,7 +107,6 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
 def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> Pairs:
     """Return the associations of the columns before and after one draw; runs in a worker."""
     from workbench.sanitize.realisation import Realisation
-    from workbench.studies.association import variable
 
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
@@ -132,11 +131,6 @@ def _leaving(table: Table, plan: Plan) -> list[str]:
 
 def _kept_variable(table: Table, column: Column) -> Variable:
     """Return a column that is published as it is: numbers where it reads as such, else its different texts."""
-    import polars as pl
-
-    from workbench.data.columns.values import numbers
-    from workbench.studies.association import Variable
-
     if column.numeric:
         try:
             values = numbers(table, dataclasses.replace(column.facts(), missing="own-value"))
@@ -152,8 +146,6 @@ CONFIDENCE = 0.95
 
 def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recovered:
     """Return what the drawn cells of ``column`` say of the original; runs in a worker."""
-    import numpy as np
-
     from workbench.sanitize.calibrated import protected_column
     from workbench.sanitize.estimates import estimate_column
 

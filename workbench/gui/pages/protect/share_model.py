@@ -18,6 +18,7 @@ from workbench.gui.widgets.formatting import at_least, at_most, count, entered, 
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.params import ParameterError
 from workbench.privacy.local.mechanisms import mechanism
+from workbench.sanitize.budget_split import shares
 
 OTHER_WAY = tr_later("release synthetic rows or a private model")  # where noisy rows are of little use
 
@@ -147,8 +148,6 @@ def split(draft: DraftPlan) -> dict[str, Decimal]:
     Raises:
         ParameterError: the locked shares exceed ε, or leave too little for the others.
     """
-    from workbench.sanitize.budget_split import shares
-
     return shares(draft.epsilon, draft.protected) if draft.protected else {}
 
 

@@ -30,8 +30,9 @@ from workbench.params import InputError, declared_by
 from workbench.privacy.entropy import KeyedEntropy
 from workbench.synth import synthesiser
 from workbench.synth.base import COUNTS
-from workbench.synth.columns import coarse_columns
+from workbench.synth.columns import coarse_columns, coded
 from workbench.synth.parameters import SynthesisParameters
+from workbench.work.noise import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,9 +97,7 @@ def drawn_preview(
     from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
     from workbench.studies.synthetic_comparison import compared
-    from workbench.synth.columns import coded
     from workbench.synth.synthesis import cost_of_synthesis, synthesised
-    from workbench.work.noise import Study
 
     plan = plan.unrounded() if chosen.request.cuts is None else plan  # automatic cuts: noisy rows alone are rounded
     check_columns(plan, opened.table)
