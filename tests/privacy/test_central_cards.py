@@ -14,9 +14,10 @@ from workbench.privacy.accounting.gaussian import gaussian_delta
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import exponential_weights
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
-from workbench.privacy.central.mechanisms import CENTRAL_MECHANISMS, Asked, central_mechanism
+from workbench.privacy.central.mechanisms import CENTRAL_MECHANISMS, Asked
 
 PURE = ("laplace", "discrete-laplace", "exponential", "report-noisy-max")
+CARDS = {mechanism.name: mechanism.card for mechanism in CENTRAL_MECHANISMS}
 GAUSSIANS = ("gaussian", "gaussian-classic", "discrete-gaussian")
 
 
@@ -28,7 +29,7 @@ def asked_of(name: str, epsilon: float, sensitivity: float = 2.0) -> Asked:
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("name", [m.name for m in CENTRAL_MECHANISMS])
 def test_the_loss_is_within_epsilon_and_the_tails_hold(name, epsilon):
-    card = central_mechanism(name).card(asked_of(name, epsilon))
+    card = CARDS[name](asked_of(name, epsilon))
     if name in PURE:
         assert 0 < card.loss <= epsilon * (1 + 1e-9)
         assert card.delta == 0
@@ -45,10 +46,10 @@ def test_the_loss_is_within_epsilon_and_the_tails_hold(name, epsilon):
 
 def test_densities_are_those_of_a_distribution():
     for name in ("discrete-laplace", "exponential", "report-noisy-max", "discrete-gaussian"):
-        card = central_mechanism(name).card(asked_of(name, 2.0))
+        card = CARDS[name](asked_of(name, 2.0))
         assert math.fsum(card.densities) == pytest.approx(1, abs=1e-3), name
         assert math.fsum(card.neighbours) == pytest.approx(1, abs=1e-2), name
-    card = central_mechanism("gaussian").card(asked_of("gaussian", 2.0))
+    card = CARDS["gaussian"](asked_of("gaussian", 2.0))
     step = card.outputs[1] - card.outputs[0]
     assert math.fsum(card.densities) * step == pytest.approx(1, abs=1e-3)
 
@@ -61,19 +62,17 @@ def test_golden_figures(golden_entries):
         if name.startswith(("exponential_mech_p", "permute_and_flip_p")):
             kind = "exponential" if name.startswith("exp") else "report-noisy-max"
             scores = tuple(map(float, given["u"]))
-            found = (
-                central_mechanism(kind).card(Asked(given["eps"], 0.0, given["sens"], scores)).densities[int(name[-1])]
-            )
+            found = CARDS[kind](Asked(given["eps"], 0.0, given["sens"], scores)).densities[int(name[-1])]
         elif name == "discrete_laplace_var":
-            found = central_mechanism("discrete-laplace").card(Asked(given["eps"])).variance
+            found = CARDS["discrete-laplace"](Asked(given["eps"])).variance
         elif name == "discrete_laplace_P0":
-            card = central_mechanism("discrete-laplace").card(Asked(given["eps"], 0.0, given["sensitivity"]))
+            card = CARDS["discrete-laplace"](Asked(given["eps"], 0.0, given["sensitivity"]))
             found = card.densities[card.outputs.index(0.0)]
         elif name == "analytic_gaussian_sigma":
-            found = central_mechanism("gaussian").card(Asked(given["eps"], given["delta"], given["sensitivity"])).scale
+            found = CARDS["gaussian"](Asked(given["eps"], given["delta"], given["sensitivity"])).scale
         elif name == "classic_gaussian_sigma":
             asked = Asked(given["eps"], given["delta"], given["sensitivity"])
-            found = central_mechanism("gaussian-classic").card(asked).scale
+            found = CARDS["gaussian-classic"](asked).scale
         if found is not None:
             assert found == pytest.approx(entry["value"], abs=entry["tolerance"]), entry
             seen.add(name)
@@ -82,17 +81,17 @@ def test_golden_figures(golden_entries):
 
 def test_the_textbooks_sigma_is_refused_where_it_is_not_private():
     with pytest.raises(ParameterError, match="use gaussian"):
-        central_mechanism("gaussian-classic").card(Asked(10.0, 1e-5))
-    assert gaussian_delta(10.0, central_mechanism("gaussian").card(Asked(10.0, 1e-5)).scale) <= 1e-5
+        CARDS["gaussian-classic"](Asked(10.0, 1e-5))
+    assert gaussian_delta(10.0, CARDS["gaussian"](Asked(10.0, 1e-5)).scale) <= 1e-5
 
 
 def test_what_is_drawn_has_the_cards_variance_and_chances():
-    card = central_mechanism("discrete-laplace").card(Asked(0.5, 0.0, 2.0))
+    card = CARDS["discrete-laplace"](Asked(0.5, 0.0, 2.0))
     drawn = np.array(ReleasedNoise().integers([0] * 20_000, 2, 0.5))
     assert drawn.var() == pytest.approx(card.variance, rel=0.15)
     for error, chance in card.tails[:3]:
         assert np.mean(np.abs(drawn) > error) <= chance + 5 * math.sqrt(chance / 20_000)
-    choice = central_mechanism("exponential").card(Asked(1.0, 0.0, 1.0, (3.0, 2.0, 0.0)))
+    choice = CARDS["exponential"](Asked(1.0, 0.0, 1.0, (3.0, 2.0, 0.0)))
     weights = exponential_weights([3, 2, 0], 1, 1.0)
     assert [w / sum(weights) for w in weights] == pytest.approx(choice.densities, abs=1e-9)
 

@@ -22,7 +22,7 @@ from workbench.params.remedies import DATA, LEDGER, run
 from workbench.privacy.accounting.accountant import INTEGER_ORDERS, converted, renyi_of_integers
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.concentrated import renyi_at
-from workbench.privacy.accounting.event import ApproximateDp, CostEvent
+from workbench.privacy.accounting.event import CostEvent
 from workbench.privacy.accounting.leaves import Leaf, PoissonStep, alternatives
 
 PART = Decimal("0.5")
@@ -102,12 +102,3 @@ class Filter:
             return float(renyi_of_integers(leaf.sample_rate, leaf.noise_multiplier)[place])
         at = renyi_at(leaf, INTEGER_ORDERS[[place]])
         return None if at is None else float(at[0])
-
-
-def delta_of(event: CostEvent) -> Decimal:
-    """Return the δ that the releases of an event have of their own."""
-    own = [
-        sum((leaf.delta * count for leaf, count in leaves.items() if isinstance(leaf, ApproximateDp)), Decimal(0))
-        for leaves in alternatives(event)
-    ]
-    return max(own)

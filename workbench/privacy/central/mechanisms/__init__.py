@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.params.field import named
 from workbench.privacy.central.mechanisms.base import Asked, Card, CentralMechanism
 from workbench.privacy.central.mechanisms.choice import EXPONENTIAL, REPORT_NOISY_MAX
 from workbench.privacy.central.mechanisms.gaussian import DISCRETE_GAUSSIAN, GAUSSIAN, GAUSSIAN_CLASSIC
@@ -19,13 +18,4 @@ CENTRAL_MECHANISMS: tuple[CentralMechanism, ...] = (
 )
 
 
-def central_mechanism(name: str) -> CentralMechanism:
-    """Return the central mechanism called ``name``.
-
-    Raises:
-        ParameterError: there is none.
-    """
-    return named(CENTRAL_MECHANISMS, name, "central mechanism")
-
-
-__all__ = ["CENTRAL_MECHANISMS", "Asked", "Card", "CentralMechanism", "central_mechanism"]
+__all__ = ["CENTRAL_MECHANISMS", "Asked", "Card", "CentralMechanism"]
