@@ -41,8 +41,6 @@ def ledger(people, visit):
         cost = Cost(Decimal("1.2"), Decimal(0), PureDp(Decimal("1.2"), "sanitised table"))
         release_id = book.reserve(people.session.account.dataset, cost, work="sanitize", details={"output": "/x/a.csv"})
         book.charge(release_id)
-    from workbench.gui.session.account_task import read_account
-
     read_account(people.session, people.jobs)
     visit(people, "ledger")
     return people
@@ -63,13 +61,77 @@ def test_an_empty_ledger_says_so_and_leads_on(window, visit, press):
     assert window.page.objectName() == "page_ways"
 
 
-def test_every_release_and_cap_is_listed(ledger):
+def test_releases_are_listed_copied_exported_and_verified_and_a_cap_is_recorded(
+    ledger, qtbot, tmp_path, finish, monkeypatch, answer, press, load
+):
+    # Every release and cap is listed.
     (release,) = cells(ledger, "ledger_releases")
     assert release[1] == "people", "no other dataset has that name"
     assert release[2:] == ["noisy rows", "1.2", "0", "✓ charged", "a.csv"]
     (cap,) = cells(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]
     assert cap[0].startswith("people (open now)  ")
+
+    # Selected releases are copied.
+    table = ledger.findChild(LinesTable, "ledger_releases")
+    table.selectRow(0)
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    headings, line = QApplication.clipboard().text().splitlines()
+    assert headings.split("\t")[2:5] == ["Work", "ε", "Status"], "nothing has a δ"
+    assert line.split("\t")[2:5] == ["noisy rows", "1.2", "✓ charged"]
+
+    # The chain is exported whole.
+    # The system's own chooser of files cannot be driven by a test.
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.json"), ""))
+    finish(ledger, "ledger_export")
+    chain = json.loads((tmp_path / "out.json").read_text("utf-8"))["chain"]
+    assert [entry["kind"] for entry in chain] == ["mark", "cap", "reserve", "charge"]
+
+    # A cap is set after a question and recorded.
+    field = ledger.findChild(QLineEdit, "ledger_cap_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "3.5")
+    asked = answer("yes")
+    finish(ledger, "ledger_set_cap")
+    assert "from ε = 2 to ε = 3.5" in asked[0]
+    assert ledger.session.account.remaining == Decimal("2.3")
+    with Ledger.open() as book:
+        history = book.account(ledger.session.account.dataset).cap_history
+    assert [(c["epsilon"], c["origin"]) for c in history] == [("2", "steward"), ("3.5", "steward")]
+
+    # What was verified is forgotten when the ledger changes.
+    told = ledger.findChild(QLabel, "ledger_told")
+    finish(ledger, "ledger_verify")
+    assert "Checked at" in told.text()
+    press(ledger, "tab_data")
+    finish(ledger, "tab_ledger")
+    assert told.isVisible()
+    with Ledger.open() as book:
+        book.set_cap(ledger.session.account.dataset, Decimal(3))
+    press(ledger, "tab_data")
+    finish(ledger, "tab_ledger")
+    assert not told.isVisible()
+
+    # An account is named after its table whatever was released of it since.
+    ledger.session.may_leave = lambda then: True
+    load(ledger, "sample:iris")
+    finish(ledger, "tab_ledger")
+    names = [line[0] for line in cells(ledger, "ledger_caps")]
+    assert names[0].startswith("sample:people  "), names
+    assert [name for name in names if "open now" in name][0:] == [n for n in names if n.startswith("iris (open now)")]
+
+    # A whole chain is verified and a changed one is told of.
+    finish(ledger, "ledger_verify")
+    told = ledger.findChild(QLabel, "ledger_told")
+    assert told.text().startswith("✓")
+    with Ledger.open() as book:
+        path = book.path
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE entry SET epsilon = '0.1' WHERE kind = 'charge'")
+    connection.commit()
+    connection.close()
+    finish(ledger, "ledger_verify")
+    assert told.text().startswith("✕ The ledger is not as it was written")
 
 
 def test_no_release_is_called_by_a_name_of_the_ledger():
@@ -79,12 +141,24 @@ def test_no_release_is_called_by_a_name_of_the_ledger():
     assert not [kind.name for kind in KINDS if _called(kind.name) == kind.name != "statistics"]
 
 
-def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, qtbot, press, finish):
+def test_a_table_without_a_charge_has_no_cap_until_one_is_set(people, finish, qtbot, press, idle, answer):
+    # A ledger without releases is not scrolled at 1280.
+    finish(people, "tab_ledger")
+    table = people.findChild(LinesTable, "ledger_releases")
+    assert table.lines.rowCount() == 0
+    assert table.horizontalHeader().length() <= table.viewport().width()
+
+    # Without a cap of delta the count cannot be chosen and says why.
+    finish(people, "tab_ledger")
+    choose = people.findChild(QAbstractButton, "ledger_count")
+    assert not choose.isEnabled()
+    assert choose.toolTip().startswith("Set a cap of ε and of δ first")
+    press(people, "tab_data")
+
+    # A first release that came to nothing leaves no cap anywhere.
     with Ledger.open() as book:
         cost = Cost(Decimal(1000), Decimal(0), PureDp(Decimal(1000), "sanitised table"))
         book.void(book.reserve(people.session.account.dataset, cost, work="sanitize"), "a value is outside")
-    from workbench.gui.session.account_task import read_account
-
     read_account(people.session, people.jobs)
     finish(people, "tab_ledger")
     assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "–", "–", "0"]
@@ -94,8 +168,43 @@ def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, qtb
     press(people, "tab_rows")
     assert people.findChild(QLabel, "fact_cap_left").text() == "this release sets it"
 
+    # A cap beyond the slider stands in the field as it is.
+    finish(people, "tab_ledger")
+    field = people.findChild(QLineEdit, "ledger_cap_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "2000")
+    answer("yes")
+    press(people, "ledger_set_cap")
+    qtbot.waitUntil(lambda: people.session.account.cap == 2000)
+    idle(people)
+    assert field.text() == "2000"
+    assert "2000" in people.findChild(QLabel, "ledger_cap_title").text().replace(",", "")
 
-def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, tmp_path, finish):
+
+def test_words_and_figures_stand_whole_at_1280_and_a_charge_without_a_file_says_so(
+    people, finish, qtbot, tmp_path, press
+):
+    # The words of a release stand whole at 1280.
+    dataset = people.session.account.dataset
+    with Ledger.open() as book:
+        cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
+        release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/home/people-released.csv"})
+        book.charge(release_id)
+        book.certify(release_id, "checksum", "request")
+        book.set_cap(dataset, Decimal(6))
+        book.charge(book.reserve(dataset, cost, work="fit logistic-regression", details={"output": "/home/model"}))
+    finish(people, "tab_ledger")
+    for name, rows in (("ledger_releases", 2), ("ledger_caps", 1)):
+        table = people.findChild(LinesTable, name)
+        assert table.lines.rowCount() == rows
+        shown = [at for at in range(table.lines.columnCount()) if not table.isColumnHidden(at)]
+        for index in (table.lines.index(row, column) for row in range(rows) for column in shown):
+            assert table.sizeHintForIndex(index).width() <= table.columnWidth(index.column()), index.data()
+        assert table.horizontalHeader().length() <= table.viewport().width()
+        qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)  # noqa: B023 - Qt lays it out a turn later
+    press(people, "tab_data")
+
+    # A figure is never cut and a charge without a file says so.
     with Ledger.open() as book:
         dataset = people.session.account.dataset
         book.set_cap(dataset, Decimal(100), Decimal("0.01"))
@@ -114,7 +223,7 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, tmp_p
         for column in (3, 4):
             index = table.lines.index(row, column)
             assert table.sizeHintForIndex(index).width() <= table.columnWidth(column), index.data()
-    assert [line[5] for line in cells(people, "ledger_releases")] == [
+    assert [line[5] for line in cells(people, "ledger_releases")][:3] == [
         "✓ charged",
         "✓ charged",
         "✓ charged, nothing released",
@@ -122,113 +231,6 @@ def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, tmp_p
     title = people.session.opened.title
     assert title in cells(people, "ledger_releases")[0][1]
     assert "released as" in table.lines.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
-
-
-def test_an_account_is_named_after_its_table_whatever_was_released_of_it_since(ledger, finish, load):
-    ledger.session.may_leave = lambda then: True
-    load(ledger, "sample:iris")
-    finish(ledger, "tab_ledger")
-    names = [line[0] for line in cells(ledger, "ledger_caps")]
-    assert names[0].startswith("sample:people  "), names
-    assert [name for name in names if "open now" in name][0:] == [n for n in names if n.startswith("iris (open now)")]
-
-
-def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, finish, press):
-    told = ledger.findChild(QLabel, "ledger_told")
-    finish(ledger, "ledger_verify")
-    assert "Checked at" in told.text()
-    press(ledger, "tab_data")
-    finish(ledger, "tab_ledger")
-    assert told.isVisible()
-    with Ledger.open() as book:
-        book.set_cap(ledger.session.account.dataset, Decimal(3))
-    press(ledger, "tab_data")
-    finish(ledger, "tab_ledger")
-    assert not told.isVisible()
-
-
-def test_selected_releases_are_copied(ledger, qtbot):
-    table = ledger.findChild(LinesTable, "ledger_releases")
-    table.selectRow(0)
-    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    headings, line = QApplication.clipboard().text().splitlines()
-    assert headings.split("\t")[2:5] == ["Work", "ε", "Status"], "nothing has a δ"
-    assert line.split("\t")[2:5] == ["noisy rows", "1.2", "✓ charged"]
-
-
-def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, finish):
-    finish(ledger, "ledger_verify")
-    told = ledger.findChild(QLabel, "ledger_told")
-    assert told.text().startswith("✓")
-    with Ledger.open() as book:
-        path = book.path
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE entry SET epsilon = '0.1' WHERE kind = 'charge'")
-    connection.commit()
-    connection.close()
-    finish(ledger, "ledger_verify")
-    assert told.text().startswith("✕ The ledger is not as it was written")
-
-
-def test_the_chain_is_exported_whole(ledger, tmp_path, finish, monkeypatch):
-    # The system's own chooser of files cannot be driven by a test.
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.json"), ""))
-    finish(ledger, "ledger_export")
-    chain = json.loads((tmp_path / "out.json").read_text("utf-8"))["chain"]
-    assert [entry["kind"] for entry in chain] == ["mark", "cap", "reserve", "charge"]
-
-
-def test_a_cap_is_set_after_a_question_and_recorded(ledger, finish, answer, qtbot):
-    field = ledger.findChild(QLineEdit, "ledger_cap_field")
-    field.selectAll()
-    qtbot.keyClicks(field, "3.5")
-    asked = answer("yes")
-    finish(ledger, "ledger_set_cap")
-    assert "from ε = 2 to ε = 3.5" in asked[0]
-    assert ledger.session.account.remaining == Decimal("2.3")
-    with Ledger.open() as book:
-        history = book.account(ledger.session.account.dataset).cap_history
-    assert [(c["epsilon"], c["origin"]) for c in history] == [("2", "steward"), ("3.5", "steward")]
-
-
-def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, finish, press, idle, qtbot, answer):
-    finish(people, "tab_ledger")
-    field = people.findChild(QLineEdit, "ledger_cap_field")
-    field.selectAll()
-    qtbot.keyClicks(field, "2000")
-    answer("yes")
-    press(people, "ledger_set_cap")
-    qtbot.waitUntil(lambda: people.session.account.cap == 2000)
-    idle(people)
-    assert field.text() == "2000"
-    assert "2000" in people.findChild(QLabel, "ledger_cap_title").text().replace(",", "")
-
-
-def test_a_ledger_without_releases_is_not_scrolled_at_1280(people, finish, qtbot):
-    finish(people, "tab_ledger")
-    table = people.findChild(LinesTable, "ledger_releases")
-    assert table.lines.rowCount() == 0
-    assert table.horizontalHeader().length() <= table.viewport().width()
-
-
-def test_the_words_of_a_release_stand_whole_at_1280(people, finish, qtbot):
-    dataset = people.session.account.dataset
-    with Ledger.open() as book:
-        cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
-        release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/home/people-released.csv"})
-        book.charge(release_id)
-        book.certify(release_id, "checksum", "request")
-        book.set_cap(dataset, Decimal(6))
-        book.charge(book.reserve(dataset, cost, work="fit logistic-regression", details={"output": "/home/model"}))
-    finish(people, "tab_ledger")
-    for name, rows in (("ledger_releases", 2), ("ledger_caps", 1)):
-        table = people.findChild(LinesTable, name)
-        assert table.lines.rowCount() == rows
-        shown = [at for at in range(table.lines.columnCount()) if not table.isColumnHidden(at)]
-        for index in (table.lines.index(row, column) for row in range(rows) for column in shown):
-            assert table.sizeHintForIndex(index).width() <= table.columnWidth(index.column()), index.data()
-        assert table.horizontalHeader().length() <= table.viewport().width()
-        qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)  # noqa: B023 - Qt lays it out a turn later
 
 
 # -- The Ledger page's picture of spending, its filter, and what it says of groups and counts -------------------------
@@ -253,7 +255,8 @@ def page(window, visit):
     return window.page
 
 
-def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(page):
+def test_the_picture_the_filter_and_groups_of_a_ledger_with_two_accounts(page, window, press, qtbot, idle):
+    # The picture shows what every account has spent and what was refused.
     lines = page.findChild(Timeline, "ledger_timeline").lines
     drawing = page.findChild(Timeline, "ledger_timeline").drawing()
     assert [(height, words) for height, words in drawing.left] == [(1.0, "ε 1"), (0, "0")]  # each at its own height
@@ -261,8 +264,7 @@ def test_the_picture_shows_what_every_account_has_spent_and_what_was_refused(pag
     assert "ε = 1 of 2" in page.findChild(Timeline, "ledger_timeline").accessibleDescription()
     assert _drawing(lines[:1]).left[0] == (2.0, "ε 2")  # the figure stands where the cap's line is
 
-
-def test_a_low_page_shows_the_list_or_the_picture_and_a_high_one_both(page, window, press, qtbot):
+    # A low page shows the list or the picture and a high one both.
     table, picture = page.findChild(LinesTable, "ledger_releases"), page.findChild(Timeline, "ledger_timeline")
     assert (table.isVisible(), picture.isVisible()) == (True, False)
     assert table.viewport().height() >= 5 * table.rowHeight(0), "lines of a window of 1280 by 800"
@@ -272,8 +274,7 @@ def test_a_low_page_shows_the_list_or_the_picture_and_a_high_one_both(page, wind
     qtbot.waitUntil(lambda: table.isVisible() and picture.isVisible())
     assert not page.findChild(QWidget, "ledger_view_list").isVisible()
 
-
-def test_a_filter_leaves_the_releases_that_are_looked_for(page, qtbot, window, idle):
+    # A filter leaves the releases that are looked for.
     table = page.findChild(LinesTable, "ledger_releases")
     assert len(list(table.in_sight())) == 3
     retype(window, qtbot, "ledger_releases_filter", "refused")
@@ -290,8 +291,7 @@ def test_a_filter_leaves_the_releases_that_are_looked_for(page, qtbot, window, i
     page.findChild(QLineEdit, "ledger_releases_filter").clear()
     assert len(list(table.in_sight())) == 3
 
-
-def test_a_group_and_its_count_are_told(page, window, idle):
+    # A group and its count are told.
     with Ledger.open() as book:
         book.link_version(OTHER, "a" * 32, GROUP)
         book.count_by("a" * 32, FILTER)
@@ -301,8 +301,6 @@ def test_a_group_and_its_count_are_told(page, window, idle):
     assert accounts.rowCount() == 1
     index = accounts.index(0, 0)
     assert "group of 2" in index.data()
-    from PySide6.QtCore import Qt
-
     assert "counted by a Rényi filter" in index.data(Qt.ItemDataRole.ToolTipRole)
     assert accounts.index(0, 2).data() == "1.5"
 
@@ -360,14 +358,10 @@ def test_the_question_about_the_count_names_a_true_example():
     assert chosen.epsilon([Repeated(PureDp(Decimal("0.01")), 2000)]) <= 2
 
 
-def test_without_a_cap_of_delta_the_count_cannot_be_chosen_and_says_why(people, finish):
-    finish(people, "tab_ledger")
-    choose = people.findChild(QAbstractButton, "ledger_count")
-    assert not choose.isEnabled()
-    assert choose.toolTip().startswith("Set a cap of ε and of δ first")
-
-
-def test_a_table_about_the_same_people_shares_the_account(account_page, finish, press, answer, qtbot):
+def test_a_table_about_the_same_people_shares_the_account_of_a_ledger_that_was_put_back(
+    account_page, finish, press, answer, qtbot, tmp_path
+):
+    # A table about the same people shares the account.
     with Ledger.open() as book:
         book.set_cap("b" * 32, Decimal("1.75"))
     charge("b" * 32, "0.5")
@@ -385,10 +379,7 @@ def test_a_table_about_the_same_people_shares_the_account(account_page, finish, 
     assert not account_page.findChild(QAbstractButton, "ledger_group").isEnabled()
     assert account_page.findChild(QComboBox, "ledger_group_with") is None
 
-
-def test_a_ledger_that_was_put_back_says_so_and_goes_on_when_it_is_accepted(
-    account_page, finish, press, answer, tmp_path
-):
+    # A ledger that was put back says so and goes on when it is accepted.
     dataset = account_page.session.account.dataset
     with Ledger.open() as book:
         path = book.path
@@ -400,7 +391,7 @@ def test_a_ledger_that_was_put_back_says_so_and_goes_on_when_it_is_accepted(
     assert "is older than the one that this computer has seen" in words(account_page, "ledger_older")
     said = answer("yes")
     finish(account_page, "ledger_accept")
-    assert "Look for the newest copy first" in said[0]
+    assert "Look for the newest copy first" in said[-1]
     assert not account_page.findChild(QLabel, "ledger_older").isVisible()
     charge(dataset, "0.25")
     with Ledger.open() as book:

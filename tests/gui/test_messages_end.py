@@ -46,7 +46,8 @@ def select_all(window, qtbot) -> None:
     qtbot.keyClick(window.page.table, Qt.Key.Key_A, CTRL)
 
 
-def test_the_warning_of_an_edit_of_many_rows_goes_when_it_is_undone(scores, qtbot, press):
+def test_what_is_said_of_edits_goes_with_them_and_an_error_with_its_cause(scores, qtbot, press, idle, monkeypatch):
+    # The warning of an edit of many rows goes when it is undone.
     select_all(scores, qtbot)
     press(scores, "take_from_data")
     assert "values found are used in 5 columns" in banner(scores)
@@ -56,9 +57,9 @@ def test_the_warning_of_an_edit_of_many_rows_goes_when_it_is_undone(scores, qtbo
     assert status(scores) == "Undone: use the values found in 5 columns."
     qtbot.keyClick(scores, Qt.Key.Key_Y, CTRL)
     assert status(scores) == "Done again: use the values found in 5 columns."
+    scores.session.undo_stack.setIndex(0)
 
-
-def test_what_is_said_of_an_undo_goes_with_the_next_edit(scores, qtbot):
+    # What is said of an undo goes with the next edit.
     select_all(scores, qtbot)
     model = scores.page.table.model()
     assert model.setData(model.index(1, KIND), "real")
@@ -66,9 +67,35 @@ def test_what_is_said_of_an_undo_goes_with_the_next_edit(scores, qtbot):
     assert status(scores).startswith("Undone: ")
     assert model.setData(model.index(2, KIND), "category")
     assert status(scores) == ""
+    scores.session.undo_stack.setIndex(0)
 
+    # An edit that is undone by other means takes its message along.
+    select_all(scores, qtbot)
+    press(scores, "take_from_data")
+    scores.session.undo_stack.undo()
+    assert (banner(scores), status(scores)) == ("", "")
 
-def test_on_protect_what_was_chosen_for_many_rows_is_not_told_once_undone(scores, qtbot, idle):
+    # An error that is about no edit outlasts an undo.
+    scores.session.edit_column("town", "drop town", action="drop")
+    QApplication.processEvents()
+    scores.session.notify("error", "The ledger is locked.")
+    qtbot.keyClick(scores, Qt.Key.Key_Z, CTRL)
+    assert banner(scores) == "The ledger is locked."
+    assert status(scores) == "Undone: drop town."
+
+    # What failed is no longer said once it has been done. The error of an attack stayed in the status bar, on every
+    # page, after the attack had been made.
+    def failing(emit, cancel):
+        raise InputError("there is no such column")
+
+    scores.jobs.start(Job("Attacking", failing), key="attack")
+    idle(scores)
+    assert status(scores) == banner(scores) == "There is no such column."
+    scores.jobs.start(Job("Attacking", lambda emit, cancel: None), key="attack")
+    idle(scores)
+    assert (banner(scores), status(scores)) == ("", "")
+
+    # On protect what was chosen for many rows is not told once undone.
     facts = {name: {"lower": 0.0, "upper": 20.0} for name in SCORES} | {"town": {"domain": ("A", "B")}}
     scores.session.edit("declare", scores.session.plan.with_columns(facts).confirmed())
     go_to(scores, "protect")
@@ -83,39 +110,9 @@ def test_on_protect_what_was_chosen_for_many_rows_is_not_told_once_undone(scores
     qtbot.keyClick(scores, Qt.Key.Key_Y, CTRL)
     assert shares.setData(shares.index(1, ACTION), "drop")
     assert status(scores) == ""
+    scores.session.undo_stack.setIndex(0)
 
-
-def test_an_edit_that_is_undone_by_other_means_takes_its_message_along(scores, qtbot, press):
-    select_all(scores, qtbot)
-    press(scores, "take_from_data")
-    scores.session.undo_stack.undo()
-    assert (banner(scores), status(scores)) == ("", "")
-
-
-def test_an_error_that_is_about_no_edit_outlasts_an_undo(scores, qtbot):
-    scores.session.edit_column("town", "drop town", action="drop")
-    QApplication.processEvents()
-    scores.session.notify("error", "The ledger is locked.")
-    qtbot.keyClick(scores, Qt.Key.Key_Z, CTRL)
-    assert banner(scores) == "The ledger is locked."
-    assert status(scores) == "Undone: drop town."
-
-
-def test_what_failed_is_no_longer_said_once_it_has_been_done(scores, idle):
-    """The error of an attack stayed in the status bar, on every page, after the attack had been made."""
-
-    def failing(emit, cancel):
-        raise InputError("there is no such column")
-
-    scores.jobs.start(Job("Attacking", failing), key="attack")
-    idle(scores)
-    assert status(scores) == banner(scores) == "There is no such column."
-    scores.jobs.start(Job("Attacking", lambda emit, cancel: None), key="attack")
-    idle(scores)
-    assert (banner(scores), status(scores)) == ("", "")
-
-
-def test_what_went_well_is_over_once_it_was_read_and_an_error_is_not(scores, qtbot, monkeypatch):
+    # What went well is over once it was read and an error is not.
     assert reading_time("Saved.") > 8000
     monkeypatch.setattr(jobs_panel, "reading_time", lambda text: 60)
     scores.session.notify("info", "The plan was saved.")
@@ -126,23 +123,20 @@ def test_what_went_well_is_over_once_it_was_read_and_an_error_is_not(scores, qtb
     assert status(scores) == banner(scores) == "The ledger is locked."
 
 
-@pytest.mark.parametrize("way", ["page", "close", "escape", "table"])
-def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, press, load, way):
-    scores.session.notify("error", "Something of this page went wrong.")
-    assert status(scores) == banner(scores) == "Something of this page went wrong."
-    if way == "page":
-        press(scores, "tab_protect")
-    elif way == "close":
-        press(scores, "banner_close")
-    elif way == "escape":
-        qtbot.keyClick(scores, Qt.Key.Key_Escape)
-    else:
-        load(scores, "sample:people")
-    assert banner(scores) == ""
-    assert "went wrong" not in status(scores)
+def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, press, load, finish):
+    for ends in (
+        lambda: press(scores, "tab_protect"),
+        lambda: press(scores, "banner_close"),
+        lambda: qtbot.keyClick(scores, Qt.Key.Key_Escape),
+        lambda: load(scores, "sample:people"),
+    ):
+        scores.session.notify("error", "Something of this page went wrong.")
+        assert status(scores) == banner(scores) == "Something of this page went wrong."
+        ends()
+        assert banner(scores) == ""
+        assert "went wrong" not in status(scores)
 
-
-def test_no_page_is_left_with_the_error_of_another(scores, finish, press):
+    # No page is left with the error of another.
     names = list(scores.rail.pages)
     press(scores, f"tab_{names[0]}")
     for name in names:
@@ -182,7 +176,8 @@ def choose(window, name: str, value: str | None) -> None:
     box.activated.emit(box.currentIndex())
 
 
-def test_delta_is_one_step_however_many_letters_it_has(statistics, qtbot):
+def test_settings_of_statistics_are_taken_back_one_by_one(statistics, qtbot, idle):
+    # Delta is one step however many letters it has.
     entry = statistics.findChild(QLineEdit, "statistics_delta")
     qtbot.keyClicks(entry, "1e-6")
     assert steps(statistics) == ["change δ"]
@@ -190,9 +185,9 @@ def test_delta_is_one_step_however_many_letters_it_has(statistics, qtbot):
     assert entry.text() == ""
     statistics.session.undo_stack.redo()
     assert entry.text() == "1e-6"
+    statistics.session.undo_stack.clear()
 
-
-def test_groups_are_taken_back_one_by_one(statistics, qtbot):
+    # Groups are taken back one by one.
     choose(statistics, "statistics_by_1", "sex")
     choose(statistics, "statistics_by_1", "label")
     assert steps(statistics) == ["change groups by", "change groups by"]
@@ -203,26 +198,26 @@ def test_groups_are_taken_back_one_by_one(statistics, qtbot):
     statistics.session.undo_stack.undo()
     assert chosen_group(statistics) is None
     assert not statistics.page._pane.request().figures[-1].by
+    statistics.session.undo_stack.clear()
 
-
-def test_the_settings_of_synthetic_rows_are_taken_back_and_follow_the_plan_again(people, qtbot, idle):
-    people.session.choose_way("synthetic")
-    go_to(people, "release")
-    idle(people)
-    usual = written(people, "synthetic_rows")
-    field = people.findChild(QLineEdit, "synthetic_rows")
+    # The settings of synthetic rows are taken back and follow the plan again.
+    statistics.session.choose_way("synthetic")
+    go_to(statistics, "release")
+    idle(statistics)
+    usual = written(statistics, "synthetic_rows")
+    field = statistics.findChild(QLineEdit, "synthetic_rows")
     field.selectAll()
     qtbot.keyClicks(field, "77")
-    method = people.findChild(QComboBox, "synthetic_method")
+    method = statistics.findChild(QComboBox, "synthetic_method")
     first = method.currentData()
     other = next(method.itemData(at) for at in range(method.count()) if method.itemData(at) != first)
-    choose(people, "synthetic_method", other)
-    assert steps(people) == ["change rows to draw", "change method"]
-    people.session.undo_stack.undo()
-    assert (method.currentData(), written(people, "synthetic_rows")) == (first, "77")
-    people.session.undo_stack.undo()
-    assert written(people, "synthetic_rows") == usual
-    assert "rows" not in people.page._pane._own, "it follows the plan again"
+    choose(statistics, "synthetic_method", other)
+    assert steps(statistics) == ["change rows to draw", "change method"]
+    statistics.session.undo_stack.undo()
+    assert (method.currentData(), written(statistics, "synthetic_rows")) == (first, "77")
+    statistics.session.undo_stack.undo()
+    assert written(statistics, "synthetic_rows") == usual
+    assert "rows" not in statistics.page._pane._own, "it follows the plan again"
 
 
 def test_pins_are_taken_back_and_the_picture_follows(window, qtbot, idle):
@@ -240,7 +235,8 @@ def test_pins_are_taken_back_and_the_picture_follows(window, qtbot, idle):
     assert pinned(window) == first[1:]
 
 
-def test_settings_of_a_model_are_taken_back_each_by_its_name(people, qtbot, idle):
+def test_settings_of_models_are_taken_back_each_by_its_name(people, qtbot, idle):
+    # Settings of a model are taken back each by its name.
     go_to(people, "train")
     idle(people)
     forms = people.page.forms
@@ -262,8 +258,7 @@ def test_settings_of_a_model_are_taken_back_each_by_its_name(people, qtbot, idle
     assert (forms.model, field.text()) == (other, "2.5")
     assert float(forms.value().epsilon) == 2.5
 
-
-def test_a_field_of_a_network_is_one_step_and_a_refused_text_comes_back(people, qtbot, idle):
+    # A field of a network is one step and a refused text comes back.
     go_to(people, "train")
     idle(people)
     choose_model(people, "mlp")
@@ -280,7 +275,30 @@ def test_a_field_of_a_network_is_one_step_and_a_refused_text_comes_back(people, 
     assert people.page.forms.value() is None
 
 
-def test_settings_of_curves_are_taken_back_with_the_ways_that_a_model_lacks(people, qtbot, idle):
+def test_settings_of_curves_and_of_rappor_are_taken_back_and_what_the_program_chooses_is_no_step(
+    people, idle, press, qtbot
+):
+    # What the program chooses is no step.
+    for page in ("train", "utility", "rappor"):
+        go_to(people, page)
+        idle(people)
+    people.session.edit_column("age", "drop age", action="drop")
+    idle(people)
+    assert steps(people) == ["drop age"]
+    people.session.undo_stack.undo()
+    people.session.undo_stack.clear()
+
+    # The standard comparison is one step.
+    go_to(people, "utility")
+    idle(people)
+    before = people.page.setup._state()
+    people.page.setup.fill_in(people.page._standard_models())
+    assert len(steps(people)) == 1
+    people.session.undo_stack.undo()
+    assert people.page.setup._state() == before
+    people.session.undo_stack.clear()
+
+    # Settings of curves are taken back with the ways that a model lacks.
     go_to(people, "utility")
     idle(people)
     setup = people.page.setup
@@ -301,19 +319,9 @@ def test_settings_of_curves_are_taken_back_with_the_ways_that_a_model_lacks(peop
         people.session.undo_stack.redo()
     assert setup._state() == after
     assert setup.value().repeats == 12
+    people.session.undo_stack.clear()
 
-
-def test_the_standard_comparison_is_one_step(people, press, idle):
-    go_to(people, "utility")
-    idle(people)
-    before = people.page.setup._state()
-    people.page.setup.fill_in(people.page._standard_models())
-    assert len(steps(people)) == 1
-    people.session.undo_stack.undo()
-    assert people.page.setup._state() == before
-
-
-def test_parameters_of_rappor_are_taken_back_with_their_sliders(people, qtbot, idle):
+    # Parameters of rappor are taken back with their sliders.
     go_to(people, "rappor")
     idle(people)
     field, slider = people.findChild(QLineEdit, "rappor_f"), people.findChild(QSlider, "rappor_f_slider")
@@ -326,12 +334,3 @@ def test_parameters_of_rappor_are_taken_back_with_their_sliders(people, qtbot, i
     assert (field.text(), slider.value()) == ("0.25", 25)
     people.session.undo_stack.undo()
     assert (field.text(), slider.value()) == (usual, place)
-
-
-def test_what_the_program_chooses_is_no_step(people, idle):
-    for page in ("train", "utility", "rappor"):
-        go_to(people, page)
-        idle(people)
-    people.session.edit_column("age", "drop age", action="drop")
-    idle(people)
-    assert steps(people) == ["drop age"]

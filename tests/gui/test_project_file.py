@@ -49,7 +49,8 @@ def save(window, qtbot, idle) -> None:
     idle(window)
 
 
-def test_a_project_is_saved_by_keys_and_brings_everything_back(town, project, qtbot, idle):
+def test_a_project_is_saved_by_keys_readable_and_brings_everything_back(town, project, qtbot, idle, monkeypatch):
+    # A project is saved by keys and brings everything back.
     before = town.session.plan
     assert town.isWindowModified()
     save(town, qtbot, idle)
@@ -64,6 +65,34 @@ def test_a_project_is_saved_by_keys_and_brings_everything_back(town, project, qt
     assert town.session.target == "town"
     assert town.session.opened.options == ReadOptions(delimiter=";", decimal=",")
     assert town.project.path == project
+    assert not town.project.unsaved
+
+    # A project is readable and holds no value of the table.
+    save(town, qtbot, idle)
+    text = project.read_text("utf-8")
+    raw = tomllib.loads(text)
+    assert raw["table"] == "town.csv"
+    assert raw["reading"] == [{"delimiter": ";", "decimal": ","}]
+    assert raw["epsilon"] == 0.7
+    assert raw["column"][0]["lower"] == 0
+    assert raw["column"][1]["lower"] == "?"
+    assert "1000" not in text
+    assert "1059" not in text
+
+    # A second save asks for no name.
+    save(town, qtbot, idle)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: pytest.fail("it asked for a name"))
+    town.session.set_epsilon(Decimal(2))
+    assert town.project.unsaved
+    save(town, qtbot, idle)
+    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 2
+    assert not town.project.unsaved
+
+    # Undoing back to what was saved needs no save.
+    save(town, qtbot, idle)
+    town.session.edit_column("age", "bounds of age", lower=10.0)
+    assert town.project.unsaved
+    qtbot.keyClick(town, Qt.Key.Key_Z, CTRL)
     assert not town.project.unsaved
 
 
@@ -83,20 +112,10 @@ def test_what_was_wanted_last_is_what_follows_a_slow_save(town, project, qtbot, 
     assert town.session.opened.title == "newer.csv"
 
 
-def test_a_project_is_readable_and_holds_no_value_of_the_table(town, project, qtbot, idle):
-    save(town, qtbot, idle)
-    text = project.read_text("utf-8")
-    raw = tomllib.loads(text)
-    assert raw["table"] == "town.csv"
-    assert raw["reading"] == [{"delimiter": ";", "decimal": ","}]
-    assert raw["epsilon"] == 0.7
-    assert raw["column"][0]["lower"] == 0
-    assert raw["column"][1]["lower"] == "?"
-    assert "1000" not in text
-    assert "1059" not in text
-
-
-def test_project_and_table_move_together(town, project, tmp_path, qtbot, idle):
+def test_tables_that_moved_changed_or_went_are_told_of_and_closing_may_discard(
+    town, project, tmp_path, qtbot, idle, finish, monkeypatch, answer
+):
+    # Project and table move together.
     save(town, qtbot, idle)
     other = tmp_path / "elsewhere"
     other.mkdir()
@@ -105,64 +124,12 @@ def test_project_and_table_move_together(town, project, tmp_path, qtbot, idle):
     town.open(str(other / project.name))
     idle(town)
     assert town.session.opened.source == str(other / "town.csv")
+    for name in ("town.csv", project.name):
+        (other / name).rename(tmp_path / name)
+    town.open(str(project))
+    idle(town)
 
-
-def test_a_second_save_asks_for_no_name(town, project, qtbot, idle, monkeypatch):
-    save(town, qtbot, idle)
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: pytest.fail("it asked for a name"))
-    town.session.set_epsilon(Decimal(2))
-    assert town.project.unsaved
-    save(town, qtbot, idle)
-    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 2
-    assert not town.project.unsaved
-
-
-def test_undoing_back_to_what_was_saved_needs_no_save(town, project, qtbot, idle):
-    save(town, qtbot, idle)
-    town.session.edit_column("age", "bounds of age", lower=10.0)
-    assert town.project.unsaved
-    qtbot.keyClick(town, Qt.Key.Key_Z, CTRL)
-    assert not town.project.unsaved
-
-
-def test_closing_with_unsaved_work_asks_and_can_be_taken_back(town, answer):
-    told = answer("no")
-    town.close()
-    assert "town.csv is not saved" in told[0]
-    assert town.isVisible()
-
-
-def test_closing_may_discard(town, answer):
-    told = answer("discard")
-    town.close()
-    assert len(told) == 1
-    assert not town.isVisible()
-
-
-def test_closing_may_save_first(town, project, qtbot, answer):
-    answer("save")
-    town.close()
-    qtbot.waitUntil(lambda: not town.isVisible())
-    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 0.7
-
-
-def test_opening_another_table_asks_first(town, load, answer):
-    told = answer("no")
-    load(town, "sample:iris")
-    assert len(told) == 1
-    assert town.session.opened.title == "town.csv"
-    answer("discard")
-    load(town, "sample:iris")
-    assert town.session.opened.title == "iris"
-
-
-def test_an_untouched_table_closes_without_a_question(people):
-    assert not people.project.unsaved
-    people.close()
-    assert not people.isVisible()
-
-
-def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
+    # A column that is gone is told of.
     save(town, qtbot, idle)
     rows = [line.split(";") for line in ROWS.splitlines()]
     (tmp_path / "town.csv").write_text("\n".join(f"{a};{c}" for a, _, c in rows).replace("town", "city") + "\n")
@@ -172,11 +139,11 @@ def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
     assert "no longer has pay and town" in told
     assert "has city, which the project does not know" in told
     assert town.session.plan.column("age").upper == 120
+    (tmp_path / "town.csv").write_text(ROWS, "utf-8")
+    town.open(str(project))
+    idle(town)
 
-
-def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
-    town, project, tmp_path, qtbot, idle, finish, monkeypatch
-):
+    # A project whose table is gone is told of and can be pointed to.
     save(town, qtbot, idle)
     before = town.session.opened
     (tmp_path / "town.csv").unlink()
@@ -191,6 +158,83 @@ def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
     assert town.session.opened.source == str(tmp_path / "moved.csv")
     assert town.session.plan.column("age").upper == 120
     assert town.project.unsaved
+
+    # Closing may discard.
+    told = answer("discard")
+    town.close()
+    assert len(told) == 1
+    assert not town.isVisible()
+
+
+def test_closing_and_opening_with_unsaved_work_ask_first(town, answer, load):
+    # Closing with unsaved work asks and can be taken back.
+    told = answer("no")
+    town.close()
+    assert "town.csv is not saved" in told[0]
+    assert town.isVisible()
+
+    # Opening another table asks first.
+    told.clear()
+    answer("no")
+    load(town, "sample:iris")
+    assert len(told) == 1
+    assert town.session.opened.title == "town.csv"
+    answer("discard")
+    load(town, "sample:iris")
+    assert town.session.opened.title == "iris"
+
+    # An untouched table closes without a question.
+    assert not town.project.unsaved
+    town.close()
+    assert not town.isVisible()
+
+
+def test_what_is_written_is_what_is_read_and_closing_may_save_first(town, tmp_path, project, qtbot, answer):
+    # What is written is what is read.
+    path = tmp_path / "again.toml"
+    path.write_text(project_text(Planned.of(town.session), tmp_path), "utf-8")
+    assert read_project(path).plan == town.session.plan
+
+    # A file with facts from the rows says that it is private.
+    assert "PRIVATE" not in project_text(Planned.of(town.session), tmp_path)
+    taken = town.session.plan.with_column("town", domain=("a", "b"), bounds_origin="data")
+    text = project_text(replace(Planned.of(town.session), plan=taken), tmp_path)
+    assert text.startswith("# ")
+    assert "PRIVATE" in text
+    assert "no value" not in text
+
+    # A project without a way is read and one with an unknown way is refused.
+    path = tmp_path / "one.workbench.toml"
+    text = project_text(Planned.of(town.session), tmp_path)
+    assert "way =" not in text
+    path.write_text(text, "utf-8")
+    assert read_project(path).way == ""
+    path.write_text(project_text(replace(Planned.of(town.session), way="statistics"), tmp_path), "utf-8")
+    assert read_project(path).way == "statistics"
+    path.write_text(project_text(replace(Planned.of(town.session), way="gossip"), tmp_path), "utf-8")
+    with pytest.raises(ParameterError, match="gossip"):
+        read_project(path)
+
+    # Settings of generalise that are unknown are refused.
+    raw = project_raw(Planned.of(town.session), tmp_path)
+    path = tmp_path / "one.workbench.toml"
+    assert project_of(raw, path).generalised is None
+    for more, refused in [
+        ({"generalise": [{"k": 0}]}, "k"),
+        ({"generalise": [{"q": 2}]}, "'q'"),
+        ({"hierarchy": 3}, "not a list"),
+        ({"hierarchy": [{"builder": "masking"}]}, "which column"),
+        ({"hierarchy": [{"column": "age", "builder": "gossip"}]}, "gossip"),
+        ({"hierarchy": [{"column": "age", "builder": "masking", "steps": 2}]}, "'steps'"),
+    ]:
+        with pytest.raises(ParameterError, match=refused):
+            project_of(raw | more, path)
+
+    # Closing may save first.
+    answer("save")
+    town.close()
+    qtbot.waitUntil(lambda: not town.isVisible())
+    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 0.7
 
 
 @pytest.mark.parametrize(
@@ -215,21 +259,6 @@ def test_a_damaged_project_is_refused_with_its_place(tmp_path, text, error, word
     with pytest.raises(WorkbenchError, match=words) as caught:
         read_project(path)
     assert isinstance(caught.value, error)
-
-
-def test_what_is_written_is_what_is_read(town, tmp_path):
-    path = tmp_path / "again.toml"
-    path.write_text(project_text(Planned.of(town.session), tmp_path), "utf-8")
-    assert read_project(path).plan == town.session.plan
-
-
-def test_a_file_with_facts_from_the_rows_says_that_it_is_private(town, tmp_path):
-    assert "PRIVATE" not in project_text(Planned.of(town.session), tmp_path)
-    taken = town.session.plan.with_column("town", domain=("a", "b"), bounds_origin="data")
-    text = project_text(replace(Planned.of(town.session), plan=taken), tmp_path)
-    assert text.startswith("# ")
-    assert "PRIVATE" in text
-    assert "no value" not in text
 
 
 @pytest.mark.parametrize(
@@ -279,35 +308,3 @@ def test_the_way_that_was_chosen_and_the_answers_come_back_with_the_project(town
     assert not town.project.unsaved
     finish(town, "tab_ways")
     assert "●" in str(table.model().headerData(column, Qt.Orientation.Horizontal))
-
-
-def test_a_project_without_a_way_is_read_and_one_with_an_unknown_way_is_refused(town, tmp_path):
-    path = tmp_path / "one.workbench.toml"
-    text = project_text(Planned.of(town.session), tmp_path)
-    assert "way =" not in text
-    path.write_text(text, "utf-8")
-    assert read_project(path).way == ""
-    path.write_text(project_text(replace(Planned.of(town.session), way="statistics"), tmp_path), "utf-8")
-    assert read_project(path).way == "statistics"
-    path.write_text(project_text(replace(Planned.of(town.session), way="gossip"), tmp_path), "utf-8")
-    with pytest.raises(ParameterError, match="gossip"):
-        read_project(path)
-
-
-@pytest.mark.parametrize(
-    ("more", "refused"),
-    [
-        ({"generalise": [{"k": 0}]}, "k"),
-        ({"generalise": [{"q": 2}]}, "'q'"),
-        ({"hierarchy": 3}, "not a list"),
-        ({"hierarchy": [{"builder": "masking"}]}, "which column"),
-        ({"hierarchy": [{"column": "age", "builder": "gossip"}]}, "gossip"),
-        ({"hierarchy": [{"column": "age", "builder": "masking", "steps": 2}]}, "'steps'"),
-    ],
-)
-def test_settings_of_generalise_that_are_unknown_are_refused(town, tmp_path, more, refused):
-    raw = project_raw(Planned.of(town.session), tmp_path)
-    path = tmp_path / "one.workbench.toml"
-    assert project_of(raw, path).generalised is None
-    with pytest.raises(ParameterError, match=refused):
-        project_of(raw | more, path)

@@ -66,7 +66,8 @@ def for_values(window) -> None:
     window.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
 
 
-def test_every_protected_attribute_has_an_error_in_its_unit(protect, idle):
+def test_shares_are_typed_locked_moved_and_refused_and_errors_follow(protect, idle, qtbot, press, finish):
+    # Every protected attribute has an error in its unit.
     assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
     assert text(protect, AGE, ERROR).startswith("mean ± ")
     assert text(protect, SEX, ERROR).startswith("shares ± ")
@@ -76,9 +77,10 @@ def test_every_protected_attribute_has_an_error_in_its_unit(protect, idle):
     assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
     assert text(protect, AGE, ERROR).startswith("off by ")
     assert text(protect, SEX, ERROR).endswith("% changed ⚠")  # at so small a share its relations fade
+    protect.session.undo_stack.setIndex(0)
+    idle(protect)
 
-
-def test_a_typed_share_is_locked_and_the_others_make_room(protect, qtbot, idle):
+    # A typed share is locked and the others make room.
     type_share(protect, qtbot, AGE, "0.3")
     plan = protect.session.plan
     assert plan.column("age").epsilon == Decimal("0.3")
@@ -87,9 +89,9 @@ def test_a_typed_share_is_locked_and_the_others_make_room(protect, qtbot, idle):
     assert plan.plan().row_epsilon() == Decimal(1)
     idle(protect)
     assert all(protect.page.shares.current(row) for row in (AGE, SEX, INCOME))
+    protect.session.undo_stack.setIndex(0)
 
-
-def test_a_share_that_does_not_fit_is_refused_with_its_reason(protect, qtbot):
+    # A share that does not fit is refused with its reason.
     before = protect.session.plan
     type_share(protect, qtbot, AGE, "1.5")
     problem = protect.findChild(QLabel, "share_problem")
@@ -97,8 +99,7 @@ def test_a_share_that_does_not_fit_is_refused_with_its_reason(protect, qtbot):
     assert "does not fit" in problem.text()
     assert protect.session.plan == before
 
-
-def test_a_lock_holds_its_share_when_the_slider_moves_another(protect, qtbot):
+    # A lock holds its share when the slider moves another.
     click_lock(protect, qtbot, AGE)
     assert protect.session.plan.column("age").epsilon == Decimal("0.2")
     choose(protect, INCOME, SHARE)
@@ -110,25 +111,25 @@ def test_a_lock_holds_its_share_when_the_slider_moves_another(protect, qtbot):
     assert float(shares["income"]) == pytest.approx(0.4, abs=1e-9)
     assert float(shares["sex"]) == pytest.approx(0.4 / 3, abs=1e-9)
     assert sum(shares.values()) == 1
+    protect.session.undo_stack.setIndex(0)
 
-
-def test_a_lock_is_ticked_by_space_and_freed_without_a_jump(protect, qtbot):
+    # A lock is ticked by space and freed without a jump.
     choose(protect, SEX, LOCK)
     qtbot.keyClick(protect.page.table, Qt.Key.Key_Space)
     assert text(protect, SEX, LOCK) == "locked"
     qtbot.keyClick(protect.page.table, Qt.Key.Key_Space)
     assert text(protect, SEX, LOCK) == ""
     assert float(protect.page.shares.shares()["sex"]) == pytest.approx(0.2, abs=1e-9)
+    protect.session.undo_stack.setIndex(0)
 
-
-def test_one_share_always_stays_free(protect, qtbot):
+    # One share always stays free.
     for row in (AGE, SEX, ZIP, INCOME, INCOME + 1):
         click_lock(protect, qtbot, row)
     assert [c.name for c in protect.session.plan.protected if c.epsilon is None] == ["label"]
     assert "one share stays free" in protect.findChild(QLabel, "share_problem").text().lower()
+    protect.session.undo_stack.setIndex(0)
 
-
-def test_epsilon_is_typed_and_each_error_follows(protect, qtbot, idle):
+    # Epsilon is typed and each error follows.
     before = text(protect, AGE, ERROR)
     field = protect.findChild(QLineEdit, "plan_epsilon_field")
     field.selectAll()
@@ -138,17 +139,84 @@ def test_epsilon_is_typed_and_each_error_follows(protect, qtbot, idle):
     assert text(protect, AGE, SHARE) == "1.2"
     assert text(protect, AGE, ERROR) != before
     assert "ε = 6 exactly" in protect.findChild(QLabel, "share_sum").text()
+    protect.session.undo_stack.setIndex(0)
+    idle(protect)
+
+    # A share at which nothing is hidden is warned of.
+    field = protect.findChild(QLineEdit, "plan_epsilon_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "1000")
+    idle(protect)
+    assert protect.page.shares.index(SEX, ERROR).data().endswith("⚠")
+    choose(protect, SEX, ERROR)
+    warning = protect.findChild(QLabel, "share_warning")
+    qtbot.waitUntil(lambda: "nearly every value leaves as it is" in warning.text())
+    protect.session.undo_stack.setIndex(0)
+    idle(protect)
+
+    # Each edit is undone.
+    session = protect.session
+    before = session.plan
+    type_share(protect, qtbot, AGE, "0.3")
+    click_lock(protect, qtbot, SEX)
+    press(protect, "split_evenly")
+    assert session.undo_stack.count() == 3
+    for _ in range(3):
+        qtbot.keyClick(protect, Qt.Key.Key_Z, CTRL)
+    assert session.plan == before
+    assert text(protect, AGE, SHARE) == "0.2"
+
+    # The button leads to the preview.
+    finish(protect, "to_preview")
+    assert protect.page.objectName() == "page_preview"
 
 
-def test_what_a_constant_answer_would_do_as_well_is_said(protect, idle):
+def test_what_the_page_warns_of_and_how_rows_are_ordered(protect, idle, qtbot):
+    # What a constant answer would do as well is said.
     for_values(protect)
     idle(protect)
     choose(protect, INCOME, SHARE)
     assert text(protect, INCOME, ERROR).endswith("⚠")
     assert "at no privacy cost" in protect.findChild(QLabel, "share_warning").text()
+    protect.session.undo_stack.setIndex(0)
+    idle(protect)
 
+    # A kept column warns.
+    choose(protect, ZIP, ACTION)
+    assert protect.page.shares.setData(protect.page.shares.index(ZIP, ACTION), "keep")
+    assert protect.session.plan.column("zip").action == "keep"
+    assert text(protect, ZIP, ERROR) == "not protected"
+    assert "no ε" in protect.findChild(QLabel, "share_warning").text()
+    assert "zip" in protect.findChild(QLabel, "note_protect").accessibleName()
+    assert sum(protect.page.shares.shares().values()) == 1
+    protect.session.undo_stack.setIndex(0)
 
-def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect, idle):
+    # Bounds read off the data warn.
+    protect.session.edit_column("age", "take", bounds_origin="data")
+    choose(protect, AGE, SHARE)
+    assert text(protect, AGE, 0) == "age  ⚠"
+    protect.session.undo_stack.setIndex(0)
+
+    # A column that is dropped has no purpose to choose.
+    choose(protect, 0, MECHANISM)
+    QApplication.processEvents()
+    assert not any(f.isVisible() for f in protect.findChildren(QComboBox, "share_purpose"))
+
+    # What is released is listed first and a row does not move while it is edited.
+    table, plan = protect.page.table, protect.session.plan
+    released = [at for at, c in enumerate(plan.columns) if c.action != "drop"]
+    assert released[0] != 0, "the first columns of the table are dropped"
+    assert list(table.in_sight())[: len(released)] == released
+    protect.session.edit_column(plan.columns[AGE].name, "drop", action="drop")
+    idle(protect)
+    assert list(table.in_sight())[: len(released)] == released
+    go_to(protect, "preview")
+    go_to(protect, "protect")
+    assert list(table.in_sight())[: len(released) - 1] == [at for at in released if at != AGE]
+    protect.session.undo_stack.setIndex(0)
+    idle(protect)
+
+    # What hardly survives is said on the page and before the release.
     note = protect.findChild(QLabel, "note_protect")
     assert note.accessibleName().startswith("⚠ Mostly noise at this ε: zip.")  # of its many names, over all rows
     for_values(protect)
@@ -165,23 +233,17 @@ def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect
     assert all(text.endswith("⚠") for text in marked)
 
 
-def test_a_kept_column_warns(protect):
-    choose(protect, ZIP, ACTION)
-    assert protect.page.shares.setData(protect.page.shares.index(ZIP, ACTION), "keep")
-    assert protect.session.plan.column("zip").action == "keep"
-    assert text(protect, ZIP, ERROR) == "not protected"
-    assert "no ε" in protect.findChild(QLabel, "share_warning").text()
-    assert "zip" in protect.findChild(QLabel, "note_protect").accessibleName()
-    assert sum(protect.page.shares.shares().values()) == 1
+def test_mechanisms_are_compared_chosen_and_follow_what_a_column_is_for(protect, idle, qtbot):
+    # Both errors of every mechanism are in sight.
+    choose(protect, AGE, MECHANISM)
+    idle(protect)
+    bars = protect.findChild(QWidget, "candidate_bars").accessibleName()
+    for title in ("Duchi  ★", "hybrid", "three outputs", "piecewise", "square wave", "exponential", "bounded Laplace"):
+        assert title in bars
+    assert "staircase" not in bars
+    assert bars.count("one value off by ") == bars.count("mean ± ") == len(protect.page.shares.choices_at(AGE)) - 1
 
-
-def test_bounds_read_off_the_data_warn(protect):
-    protect.session.edit_column("age", "take", bounds_origin="data")
-    choose(protect, AGE, SHARE)
-    assert text(protect, AGE, 0) == "age  ⚠"
-
-
-def test_another_mechanism_is_chosen_from_those_that_fit(protect, idle):
+    # Another mechanism is chosen from those that fit.
     model = protect.page.shares
     words = next(words for words, name in model.choices_at(AGE) if name == "bounded-laplace")
     assert model.setData(model.index(AGE, MECHANISM), words)
@@ -189,24 +251,44 @@ def test_another_mechanism_is_chosen_from_those_that_fit(protect, idle):
     assert text(protect, AGE, MECHANISM) == "bounded Laplace"
     choose(protect, AGE, SHARE)
     assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
+    protect.session.undo_stack.setIndex(0)
+    idle(protect)
 
+    # What a column is for decides the mechanism and is undone.
+    choose(protect, AGE, MECHANISM)
+    why = protect.findChild(QLabel, "share_why")
+    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
+    assert text(protect, AGE, ERROR).startswith("mean ± ")
+    assert "one value off by " in why.text()
+    assert "(of clamped values)" in why.text()
+    assert "Every released value is one of the two bounds" in why.text()
+    assert "staircase" not in {name for _, name in protect.page.shares.choices_at(AGE)}  # it has no unbiased mean
+    choose_purpose(protect, qtbot, "each value near the truth")
+    idle(protect)
+    assert protect.session.plan.column("age").purpose == "values"
+    assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
+    assert text(protect, AGE, ERROR).startswith("off by ")
+    assert "two bounds" not in why.text()
+    assert "staircase" in {name for _, name in protect.page.shares.choices_at(AGE)}
+    assert protect.session.plan.plan().column("age").purpose == "values"
+    protect.session.undo_stack.undo()
+    idle(protect)
+    assert protect.session.plan.column("age").purpose == "statistics"
+    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
 
-def test_each_edit_is_undone(protect, qtbot, press):
-    session = protect.session
-    before = session.plan
-    type_share(protect, qtbot, AGE, "0.3")
-    click_lock(protect, qtbot, SEX)
-    press(protect, "split_evenly")
-    assert session.undo_stack.count() == 3
-    for _ in range(3):
-        qtbot.keyClick(protect, Qt.Key.Key_Z, CTRL)
-    assert session.plan == before
-    assert text(protect, AGE, SHARE) == "0.2"
-
-
-def test_the_button_leads_to_the_preview(protect, finish):
-    finish(protect, "to_preview")
-    assert protect.page.objectName() == "page_preview"
+    # A mechanism without an unbiased mean stays in the list where it was chosen.
+    for_values(protect)
+    idle(protect)
+    model = protect.page.shares
+    words = next(words for words, name in model.choices_at(AGE) if name == "staircase")
+    assert model.setData(model.index(AGE, MECHANISM), words)
+    choose(protect, AGE, MECHANISM)
+    idle(protect)
+    choose_purpose(protect, qtbot, "means and counts")
+    idle(protect)
+    assert text(protect, AGE, MECHANISM) == "bounded staircase"
+    assert text(protect, AGE, ERROR).startswith("no unbiased mean")
+    assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
 
 
 def test_the_split_is_exact_whatever_is_moved_or_locked(people):
@@ -239,17 +321,6 @@ def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, fini
     assert not people.findChild(QLabel, "banner_text").isVisible()
 
 
-def test_a_share_at_which_nothing_is_hidden_is_warned_of(protect, qtbot, idle):
-    field = protect.findChild(QLineEdit, "plan_epsilon_field")
-    field.selectAll()
-    qtbot.keyClicks(field, "1000")
-    idle(protect)
-    assert protect.page.shares.index(SEX, ERROR).data().endswith("⚠")
-    choose(protect, SEX, ERROR)
-    warning = protect.findChild(QLabel, "share_warning")
-    qtbot.waitUntil(lambda: "nearly every value leaves as it is" in warning.text())
-
-
 def choose_purpose(window, qtbot, words: str) -> None:
     """Open the question beside the attribute's name and click an answer."""
     field = next(f for f in window.findChildren(QComboBox, "share_purpose") if f.isVisible())
@@ -260,70 +331,3 @@ def choose_purpose(window, qtbot, words: str) -> None:
     at = view.model().index(field.findText(words), 0)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(at).center())
     qtbot.waitUntil(lambda: not view.isVisible())
-
-
-def test_what_a_column_is_for_decides_the_mechanism_and_is_undone(protect, qtbot, idle):
-    choose(protect, AGE, MECHANISM)
-    why = protect.findChild(QLabel, "share_why")
-    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
-    assert text(protect, AGE, ERROR).startswith("mean ± ")
-    assert "one value off by " in why.text()
-    assert "(of clamped values)" in why.text()
-    assert "Every released value is one of the two bounds" in why.text()
-    assert "staircase" not in {name for _, name in protect.page.shares.choices_at(AGE)}  # it has no unbiased mean
-    choose_purpose(protect, qtbot, "each value near the truth")
-    idle(protect)
-    assert protect.session.plan.column("age").purpose == "values"
-    assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
-    assert text(protect, AGE, ERROR).startswith("off by ")
-    assert "two bounds" not in why.text()
-    assert "staircase" in {name for _, name in protect.page.shares.choices_at(AGE)}
-    assert protect.session.plan.plan().column("age").purpose == "values"
-    protect.session.undo_stack.undo()
-    idle(protect)
-    assert protect.session.plan.column("age").purpose == "statistics"
-    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
-
-
-def test_a_mechanism_without_an_unbiased_mean_stays_in_the_list_where_it_was_chosen(protect, qtbot, idle):
-    for_values(protect)
-    idle(protect)
-    model = protect.page.shares
-    words = next(words for words, name in model.choices_at(AGE) if name == "staircase")
-    assert model.setData(model.index(AGE, MECHANISM), words)
-    choose(protect, AGE, MECHANISM)
-    idle(protect)
-    choose_purpose(protect, qtbot, "means and counts")
-    idle(protect)
-    assert text(protect, AGE, MECHANISM) == "bounded staircase"
-    assert text(protect, AGE, ERROR).startswith("no unbiased mean")
-    assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
-
-
-def test_both_errors_of_every_mechanism_are_in_sight(protect, idle):
-    choose(protect, AGE, MECHANISM)
-    idle(protect)
-    bars = protect.findChild(QWidget, "candidate_bars").accessibleName()
-    for title in ("Duchi  ★", "hybrid", "three outputs", "piecewise", "square wave", "exponential", "bounded Laplace"):
-        assert title in bars
-    assert "staircase" not in bars
-    assert bars.count("one value off by ") == bars.count("mean ± ") == len(protect.page.shares.choices_at(AGE)) - 1
-
-
-def test_a_column_that_is_dropped_has_no_purpose_to_choose(protect, qtbot):
-    choose(protect, 0, MECHANISM)
-    QApplication.processEvents()
-    assert not any(f.isVisible() for f in protect.findChildren(QComboBox, "share_purpose"))
-
-
-def test_what_is_released_is_listed_first_and_a_row_does_not_move_while_it_is_edited(protect, idle):
-    table, plan = protect.page.table, protect.session.plan
-    released = [at for at, c in enumerate(plan.columns) if c.action != "drop"]
-    assert released[0] != 0, "the first columns of the table are dropped"
-    assert list(table.in_sight())[: len(released)] == released
-    protect.session.edit_column(plan.columns[AGE].name, "drop", action="drop")
-    idle(protect)
-    assert list(table.in_sight())[: len(released)] == released
-    go_to(protect, "preview")
-    go_to(protect, "protect")
-    assert list(table.in_sight())[: len(released) - 1] == [at for at in released if at != AGE]
