@@ -29,7 +29,8 @@ def undone(hands: Hands) -> str:
     return text
 
 
-def test_a_survey_opens_with_a_suggestion_for_each_question_and_keys_reach_every_answer(survey):
+def test_a_survey_opens_with_suggestions_and_each_answer_is_a_step(survey):
+    # A survey opens with a suggestion for each question and keys reach every answer.
     # A survey opens with the questions and a suggestion for each.
     assert survey.window.page.objectName() == "page_questions"
     assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
@@ -57,9 +58,9 @@ def test_a_survey_opens_with_a_suggestion_for_each_question_and_keys_reach_every
     assert isinstance(box, QCheckBox)
     assert not box.isChecked()
     assert "averages" not in asked(survey).asks
+    survey.window.session.undo_stack.setIndex(0)
 
-
-def test_space_and_clicks_tick_and_each_answer_is_one_step(survey):
+    # Space and clicks tick and each answer is one step.
     survey.click_cell(LIST, "Zip", "Column")
     survey.key(Qt.Key.Key_Space)
     assert "Zip" in asked(survey).needed
@@ -69,28 +70,16 @@ def test_space_and_clicks_tick_and_each_answer_is_one_step(survey):
     assert undone(survey) == "release Zip"
     assert asked(survey).needed == NEEDED
 
-
-def test_who_unticks_a_kept_column_is_told_that_it_comes_back_protected(survey):
-    survey.click("tab_protect")
-    survey.pick("share_table", "Age", "Action", "keep")
-    survey.click("tab_questions")
-    survey.click_cell(LIST, "Age", "Needed")
-    said = survey.window.statusBar().currentMessage()
-    assert said == "Kept as it is until now: Age. What is ticked again is protected."
-    survey.click_cell(LIST, "Age", "Needed")
-    assert survey.window.session.plan.column("Age").action == "protect"
-
-
-def test_a_click_with_shift_ticks_the_range(survey):
+    # A click with shift ticks the range.
     survey.click_cell(LIST, "Q01", "Needed")
     view, last = survey.table(LIST), survey.index(LIST, "Q05", "Needed")
     survey.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, SHIFT, view.visualRect(last).center())
     assert set(asked(survey).needed) == {*NEEDED, *(f"Q0{k}" for k in range(1, 6))}
     undone(survey)
     assert set(asked(survey).needed) == {*NEEDED, "Q01"}
+    survey.window.session.undo_stack.setIndex(0)
 
-
-def test_what_is_filtered_is_ticked_and_freed_at_once(survey):
+    # What is filtered is ticked and freed at once.
     survey.type_into(f"{LIST}_filter", "score")
     survey.click("questions_all")
     assert survey.text("questions_count").startswith("20 of 60")
@@ -101,9 +90,10 @@ def test_what_is_filtered_is_ticked_and_freed_at_once(survey):
     survey.click(f"{LIST}_needs")
     shown = [survey.window.page.listed.name_at(row) for row in survey.window.page.columns.in_sight()]
     assert tuple(shown) == NEEDED
+    survey.click(f"{LIST}_needs")
+    survey.window.session.undo_stack.setIndex(0)
 
-
-def test_who_gets_it_sets_the_range_of_epsilon(survey):
+    # Who gets it sets the range of epsilon.
     session = survey.window.session
     survey.click("who_us")
     session.set_epsilon(Decimal(5))
@@ -113,9 +103,9 @@ def test_who_gets_it_sets_the_range_of_epsilon(survey):
     assert "ε up to 1" in survey.text("who_why")
     undone(survey)
     assert (session.plan.epsilon, asked(survey).recipient) == (5, "us")
+    survey.window.session.undo_stack.setIndex(0)
 
-
-def test_what_is_asked_decides_the_way_and_the_purpose(survey):
+    # What is asked decides the way and the purpose.
     survey.click("ask_pairs")
     assert survey.window.session.way == "statistics"
     survey.click("ask_averages")
@@ -124,9 +114,44 @@ def test_what_is_asked_decides_the_way_and_the_purpose(survey):
     assert {c.purpose for c in survey.window.session.plan.protected} == {"values"}
     undone(survey)
     assert {c.purpose for c in survey.window.session.plan.protected} == {"statistics"}
+    survey.window.session.undo_stack.setIndex(0)
 
+    # A model needs a column to predict.
+    survey.click("ask_model")
+    assert "Choose the column that a model predicts" in survey.see("note_questions").accessibleName()
+    combo = survey.see("ask_target")
+    assert isinstance(combo, QComboBox)
+    assert combo.hasFocus()
+    for _ in range(combo.findText("Smoker")):
+        survey.key(Qt.Key.Key_Down)
+    assert asked(survey).target == "Smoker"
+    assert survey.cell(LIST, "Smoker", "") == "the target"
+    survey.click("ask_model")
+    assert asked(survey).target is None
+    survey.window.session.undo_stack.setIndex(0)
 
-def test_a_purpose_chosen_for_one_column_outlives_another_answer(survey):
+    # Each question can be skipped.
+    survey.click("who_us")
+    survey.click_cell(LIST, "Q01", "Needed")
+    survey.click("ask_rows")
+    for number in (1, 2, 3):
+        survey.click(f"questions_skip_{number}")
+    assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
+    assert survey.see("questions_onward").hasFocus()
+    survey.window.session.undo_stack.setIndex(0)
+
+    # Who unticks a kept column is told that it comes back protected.
+    survey.click("tab_protect")
+    survey.pick("share_table", "Age", "Action", "keep")
+    survey.click("tab_questions")
+    survey.click_cell(LIST, "Age", "Needed")
+    said = survey.window.statusBar().currentMessage()
+    assert said == "Kept as it is until now: Age. What is ticked again is protected."
+    survey.click_cell(LIST, "Age", "Needed")
+    assert survey.window.session.plan.column("Age").action == "protect"
+    survey.window.session.undo_stack.setIndex(0)
+
+    # A purpose chosen for one column outlives another answer.
     survey.click("tab_protect")
     purposes = survey.see("share_purpose")
     assert isinstance(purposes, QComboBox)
@@ -141,20 +166,23 @@ def test_a_purpose_chosen_for_one_column_outlives_another_answer(survey):
     assert {*of.values()} == {"statistics"}
     survey.click("ask_pairs")
     assert survey.window.session.plan.column(column).purpose == "values"
+    survey.window.session.undo_stack.setIndex(0)
 
+    # Without a column nothing leads on.
+    survey.click("questions_none")
+    assert survey.text("note_questions") == "Tick the columns they need."
+    assert not survey.window.page.primary.isEnabled()
+    survey.window.session.undo_stack.setIndex(0)
 
-def test_a_model_needs_a_column_to_predict(survey):
-    survey.click("ask_model")
-    assert "Choose the column that a model predicts" in survey.see("note_questions").accessibleName()
-    combo = survey.see("ask_target")
-    assert isinstance(combo, QComboBox)
-    assert combo.hasFocus()
-    for _ in range(combo.findText("Smoker")):
-        survey.key(Qt.Key.Key_Down)
-    assert asked(survey).target == "Smoker"
-    assert survey.cell(LIST, "Smoker", "") == "the target"
-    survey.click("ask_model")
-    assert asked(survey).target is None
+    # The button leads to what blocks and takes the columns as said.
+    guessed = {c.name for c in survey.window.session.plan.columns if "action" in c.guessed}
+    assert "Zip" in guessed
+    button = survey.see("questions_onward")
+    assert isinstance(button, QAbstractButton)
+    assert button.text() == "Columns →"
+    survey.click("questions_onward")
+    assert survey.window.page.objectName() == "page_data"
+    assert not [c.name for c in survey.window.session.plan.columns if "action" in c.guessed]
 
 
 def test_wishes_are_typed_and_what_is_no_wish_stays_with_its_reason(survey):
@@ -182,33 +210,6 @@ def test_wishes_are_typed_and_what_is_no_wish_stays_with_its_reason(survey):
     survey.click_cell(LIST, "Age", "Needed")
     assert not survey.sees("wishes_problem")
     assert asked(survey).wishes == (Wish("median", ("Age",), 2),)
-
-
-def test_each_question_can_be_skipped(survey):
-    survey.click("who_us")
-    survey.click_cell(LIST, "Q01", "Needed")
-    survey.click("ask_rows")
-    for number in (1, 2, 3):
-        survey.click(f"questions_skip_{number}")
-    assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
-    assert survey.see("questions_onward").hasFocus()
-
-
-def test_the_button_leads_to_what_blocks_and_takes_the_columns_as_said(survey):
-    guessed = {c.name for c in survey.window.session.plan.columns if "action" in c.guessed}
-    assert "Zip" in guessed
-    button = survey.see("questions_onward")
-    assert isinstance(button, QAbstractButton)
-    assert button.text() == "Columns →"
-    survey.click("questions_onward")
-    assert survey.window.page.objectName() == "page_data"
-    assert not [c.name for c in survey.window.session.plan.columns if "action" in c.guessed]
-
-
-def test_without_a_column_nothing_leads_on(survey):
-    survey.click("questions_none")
-    assert survey.text("note_questions") == "Tick the columns they need."
-    assert not survey.window.page.primary.isEnabled()
 
 
 def test_a_sample_has_its_answers_and_leads_to_the_decision(window, qtbot):

@@ -48,7 +48,10 @@ def test_before_the_first_release_the_page_leads_to_one(people, finish):
     assert not people.findChild(QWidget, "released_list").isVisible()
 
 
-def test_a_release_is_listed_and_verified_where_it_is_selected(listed, finish):
+def test_a_release_is_listed_verified_scored_reported_and_missed_where_it_was_moved(
+    listed, finish, press, idle, qtbot, monkeypatch, tmp_path
+):
+    # A release is listed and verified where it is selected.
     lines = listed.page.table.lines
     assert lines.height() == 1
     assert lines.cell(0, 2).text == "noisy rows"
@@ -57,8 +60,7 @@ def test_a_release_is_listed_and_verified_where_it_is_selected(listed, finish):
     assert listed.findChild(QLabel, "shown_release_result").text().startswith("✓ File, certificate and ledger agree")
     assert listed.focusWidget() is listed.findChild(QWidget, "shown_release_verify")
 
-
-def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, press, idle, qtbot, monkeypatch):
+    # A verification is cancelled and can be asked for again.
     free = threading.Event()
     with monkeypatch.context() as slow:
         slow.setattr("workbench.gui.widgets.release_card.faults", lambda _r, cancel: (free.wait(60), cancel.check()))
@@ -77,6 +79,62 @@ def test_a_verification_is_cancelled_and_can_be_asked_for_again(listed, finish, 
     finish(listed, "shown_release_verify")
     assert result.text().startswith("✓ File, certificate and ledger agree")
 
+    # Released rows are scored beside the open table.
+    card = listed.findChild(QualityCard, "quality")
+    assert card is not None
+    finish(listed, "quality_ask")
+    found = card.found
+    assert found is not None
+    assert [score.name for score, _ in found.found][:2] == ["column_shapes", "pair_trends"]
+    shown = card.findChild(QLabel, "quality_score_column_shapes").text()
+    assert float(shown) == pytest.approx(found.found[0][1].value, abs=5e-4)
+    words = card.findChild(QLabel, "quality_words").text()
+    assert "Least alike" in words
+    assert "sdmetrics" in words
+    assert not math.isnan(found.overall)
+    assert card.picture.isVisible()
+    with Ledger.read() as book:
+        assert "quality" in [noted.study for noted in book.figures()]
+
+    # The report is saved where a person says.
+    where = tmp_path / "report.html"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    finish(listed, "quality_report")
+    page = where.read_text("utf-8")
+    assert "What attacks got" in page
+    assert "private – not for release" in page
+
+    # A bundle has the report where that is asked for.
+    where = tmp_path / "released.bundle"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    finish(listed, "quality_report")
+    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert verify_any(where) == []
+
+    # What is offered of a release has room in large text.
+    listed.theme.set_scale(150)
+    listed.resize(1280, 800)
+    qtbot.wait(50)
+    offered = listed.findChild(QWidget, "shown_release_attack")
+    around = [area for area in listed.page.findChildren(QScrollArea) if area.isAncestorOf(offered)]
+    assert around
+    assert [area.horizontalScrollBar().maximum() for area in around] == [0] * len(around)
+    right = offered.mapTo(listed, offered.rect().topRight()).x()
+    assert right <= around[-1].mapTo(listed, around[-1].rect().topRight()).x()
+    finish(listed, "shown_release_verify")
+    said = listed.findChild(QLabel, "shown_release_result")
+    qtbot.waitUntil(lambda: said.visibleRegion().boundingRect().height() == said.height())
+    listed.theme.set_scale(100)
+
+    # A file that was moved is said to be.
+    path = listed.session.released[-1].files[0][1]
+    path.rename(path.with_name("elsewhere.csv"))
+    listed.session.released = ()  # as after a restart
+    listed.page.refresh()
+    idle(listed)
+    assert listed.page.table.lines.cell(0, 5).text == "moved"
+    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_gone").isVisible())
+
 
 def test_what_is_offered_of_a_model_is_one_line_at_1280(window, qtbot, tmp_path):
     files = (("model", tmp_path), ("card", tmp_path / "card.json"))
@@ -90,32 +148,10 @@ def test_what_is_offered_of_a_model_is_one_line_at_1280(window, qtbot, tmp_path)
     assert attack.y() == verify.y()
 
 
-def test_what_is_offered_of_a_release_has_room_in_large_text(listed, finish, qtbot):
-    listed.theme.set_scale(150)
-    listed.resize(1280, 800)
-    qtbot.wait(50)
-    offered = listed.findChild(QWidget, "shown_release_attack")
-    around = [area for area in listed.page.findChildren(QScrollArea) if area.isAncestorOf(offered)]
-    assert around
-    assert [area.horizontalScrollBar().maximum() for area in around] == [0] * len(around)
-    right = offered.mapTo(listed, offered.rect().topRight()).x()
-    assert right <= around[-1].mapTo(listed, around[-1].rect().topRight()).x()
-    finish(listed, "shown_release_verify")
-    said = listed.findChild(QLabel, "shown_release_result")
-    qtbot.waitUntil(lambda: said.visibleRegion().boundingRect().height() == said.height())
-
-
-def test_a_file_that_was_moved_is_said_to_be(listed, idle, qtbot):
-    path = listed.session.released[-1].files[0][1]
-    path.rename(path.with_name("elsewhere.csv"))
-    listed.session.released = ()  # as after a restart
-    listed.page.refresh()
-    idle(listed)
-    assert listed.page.table.lines.cell(0, 5).text == "moved"
-    qtbot.waitUntil(lambda: listed.findChild(QLabel, "shown_release_gone").isVisible())
-
-
-def test_the_filter_and_the_open_table_narrow_the_list(listed, finish, press, load, qtbot):
+def test_the_filter_and_the_open_table_narrow_the_list_and_beside_another_table_nothing_is_compared(
+    listed, finish, press, load, qtbot
+):
+    # The filter and the open table narrow the list.
     field = listed.findChild(QLineEdit, "released_list_filter")
     qtbot.keyClicks(field, "no such release")
     assert list(listed.page.table.in_sight()) == []
@@ -129,6 +165,10 @@ def test_the_filter_and_the_open_table_narrow_the_list(listed, finish, press, lo
     assert listed.page.table.lines.height() == 1, "releases of other tables are listed, too"
     press(listed, "released_own")
     assert listed.page.table.lines.height() == 0
+    press(listed, "released_own")
+
+    # Beside another table nothing is compared.
+    qtbot.waitUntil(lambda: listed.findChild(QWidget, "quality") is None)
 
 
 def test_a_released_table_is_opened_and_estimated_from_here(listed, finish, press):
@@ -247,33 +287,6 @@ def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
 # -- How good released rows are, by clicks on the Releases page: scores, a picture of two columns, and the report
 
 
-def test_released_rows_are_scored_beside_the_open_table(listed, finish):
-    card = listed.findChild(QualityCard, "quality")
-    assert card is not None
-    finish(listed, "quality_ask")
-    found = card.found
-    assert found is not None
-    assert [score.name for score, _ in found.found][:2] == ["column_shapes", "pair_trends"]
-    shown = card.findChild(QLabel, "quality_score_column_shapes").text()
-    assert float(shown) == pytest.approx(found.found[0][1].value, abs=5e-4)
-    words = card.findChild(QLabel, "quality_words").text()
-    assert "Least alike" in words
-    assert "sdmetrics" in words
-    assert not math.isnan(found.overall)
-    assert card.picture.isVisible()
-    with Ledger.read() as book:
-        assert "quality" in [noted.study for noted in book.figures()]
-
-
-def test_the_report_is_saved_where_a_person_says(listed, finish, monkeypatch, tmp_path):
-    where = tmp_path / "report.html"
-    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
-    finish(listed, "quality_report")
-    page = where.read_text("utf-8")
-    assert "What attacks got" in page
-    assert "private – not for release" in page
-
-
 def test_a_report_that_is_cancelled_at_its_last_step_is_not_saved(listed, finish, monkeypatch, tmp_path):
     where = tmp_path / "report.html"
     monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
@@ -289,18 +302,3 @@ def test_a_report_that_is_cancelled_at_its_last_step_is_not_saved(listed, finish
     finish(listed, "quality_report")
     assert asked
     assert not where.exists()
-
-
-def test_a_bundle_has_the_report_where_that_is_asked_for(listed, finish, monkeypatch, tmp_path):
-    where = tmp_path / "released.bundle"
-    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
-    finish(listed, "quality_report")
-    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
-    assert verify_any(where) == []
-
-
-def test_beside_another_table_nothing_is_compared(listed, finish, load, qtbot):
-    listed.session.may_leave = lambda then: True
-    load(listed, "sample:iris")
-    finish(listed, "tab_released")
-    qtbot.waitUntil(lambda: listed.findChild(QWidget, "quality") is None)

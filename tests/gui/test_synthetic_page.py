@@ -29,7 +29,10 @@ def ready(people, finish, qtbot, target):
     return people
 
 
-def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
+def test_what_is_chosen_previewed_and_refused_before_a_release_charges_nothing(
+    ready, idle, qtbot, finish, press, target
+):
+    # What is chosen decides tables and cost.
     assert window_choice(ready) == ("auto", "label")
     assert text_of(ready, "release_epsilon") == "ε = 1"
     assert text_of(ready, "fact_replace_one") == "ε 2"
@@ -48,14 +51,10 @@ def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
     idle(ready)
     assert window_choice(ready) == ("mst", "sex")
     assert statuses() == []
+    ready.session.undo_stack.setIndex(0)
+    idle(ready)
 
-
-def window_choice(window) -> tuple[str, str]:
-    request = window.page._pane.request()
-    return request.method, request.target
-
-
-def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, qtbot):
+    # Cuts follow rows and epsilon until somebody says how many.
     field = ready.findChild(QLineEdit, "synthetic_cuts")
     assert field.text() == ""
     assert field.placeholderText().startswith("auto: ")
@@ -67,9 +66,10 @@ def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, 
     idle(ready)
     assert text_of(ready, "synthetic_cuts_problem").startswith("cuts of numbers = ")
     assert not enabled(ready, "release_now")
+    ready.session.undo_stack.setIndex(0)
+    idle(ready)
 
-
-def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtbot):
+    # Rows that are no number are refused beside their field.
     retype(ready, qtbot, "synthetic_rows", "many")
     idle(ready)
     assert text_of(ready, "synthetic_rows_problem").startswith("rows to draw = 'many' is not a whole number")
@@ -83,9 +83,10 @@ def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtb
     idle(ready)
     assert not seen(ready, "synthetic_rows_problem")
     assert enabled(ready, "release_now")
+    ready.session.undo_stack.setIndex(0)
+    idle(ready)
 
-
-def test_a_preview_is_private_compares_and_charges_nothing(ready, finish, press, target, qtbot):
+    # A preview is private compares and charges nothing.
     assert not seen(ready, "synthetic_preview")
     finish(ready, "synthetic_preview_start")
     card = ready.findChild(QWidget, "synthetic_preview")
@@ -109,9 +110,40 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, finish, press,
     assert ready.session.account.cap is None
     ready.session.edit_column("zip", "drop zip", action="drop")
     assert not seen(ready, "synthetic_preview")  # it was of another plan
+    ready.session.undo_stack.setIndex(0)
+    idle(ready)
+
+    # A kept column is told with the way to mend it.
+    ready.session.edit_column("zip", "keep zip", action="keep")
+    idle(ready)
+    assert text_of(ready, "release_problem").startswith("The plan publishes zip as it is")
+    assert not enabled(ready, "release_now")
+    assert not enabled(ready, "synthetic_preview_start")
+    press(ready, "release_hint")
+    assert ready.page.objectName() == "page_protect"
+    ready.session.undo_stack.setIndex(0)
+    finish(ready, "tab_synthetic")
+
+    # Guesses keep from a release and not from a preview.
+    plan = ready.session.plan.with_columns({"age": {"guessed": ("kind",)}})
+    ready.session.edit("guess", plan)
+    idle(ready)
+    assert seen(ready, "release_problem")
+    assert not enabled(ready, "release_now")
+    assert enabled(ready, "synthetic_preview_start")
+    press(ready, "release_hint")
+    assert ready.page.objectName() == "page_data"
 
 
-def test_rows_are_released_charged_once_verified_and_looked_at(ready, finish, target, release):
+def window_choice(window) -> tuple[str, str]:
+    request = window.page._pane.request()
+    return request.method, request.target
+
+
+def test_rows_are_released_charged_once_verified_found_again_and_led_from(
+    ready, finish, target, release, idle, press, qtbot
+):
+    # Rows are released charged once verified and looked at.
     told = release()
     assert "charges ε = 1 and writes 2,000 synthetic rows to new-people.csv" in told[0]
     assert "also sets the cap to ε = 1" in told[0]
@@ -133,10 +165,9 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, finish, ta
     assert text_of(ready, "shown_release_id").startswith("locked")
     finish(ready, "shown_release_verify")
     assert text_of(ready, "shown_release_result").startswith("✓")
+    finish(ready, "tab_synthetic")
 
-
-def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
-    release()
+    # After a release the highlighted button pays nothing.
     assert ready.page.primary.objectName() == "release_onward"
     assert text_of(ready, "release_problem") == ""  # of what was just released nobody is warned
     assert text_of(ready, "release_short") == "A second draw needs ε = 1, but nothing is left."
@@ -144,18 +175,30 @@ def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
     assert ready.findChild(QLineEdit, "release_target").text() != ""
     assert ready.session.has_released(ready.session.plan) is False  # no table of noisy rows was
 
-
-def test_released_lists_it_and_offers_no_model_of_it(ready, finish, release):
-    release()
+    # Released lists it and offers no model of it.
     finish(ready, "release_way_rows")
     finish(ready, "tab_released")
     finish(ready, "shown_release_verify")
     assert text_of(ready, "shown_release_result").startswith("✓")
     assert not seen(ready, "shown_release_learn")
 
+    # An earlier release is found again and compared.
+    ready.show_page("data")
+    ready.session.open(ready.session.opened, ready.session.plan)
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+    finish(ready, "tab_synthetic")
+    assert not seen(ready, "synthetic_released_table")
+    finish(ready, "synthetic_look")
+    assert seen(ready, "synthetic_released_table")
+    assert statuses() == ["charged"]
+    target.write_bytes(target.read_bytes() + b"\n")
+    finish(ready, "tab_released")
+    finish(ready, "shown_release_verify")
+    assert text_of(ready, "shown_release_result").startswith("✕")
+    target.write_bytes(target.read_bytes()[:-1])
 
-def test_estimates_lead_from_synthetic_rows_to_the_rows(ready, finish, press, release, target, qtbot):
-    release()
+    # Estimates lead from synthetic rows to the rows.
     press(ready, "tab_estimate")
     assert not seen(ready, "estimate_open")
     retype(ready, qtbot, "estimate_release", target)
@@ -180,23 +223,6 @@ def test_without_cuts_of_ones_own_values_keep_the_steps_of_their_column(ready, i
     assert text_of(ready, "synthetic_steps").startswith("Values are rounded as the plan says: ")
 
 
-def test_an_earlier_release_is_found_again_and_compared(ready, finish, idle, release, target):
-    release()
-    ready.show_page("data")
-    ready.session.open(ready.session.opened, ready.session.plan)
-    read_account(ready.session, ready.jobs)
-    idle(ready)
-    finish(ready, "tab_synthetic")
-    assert not seen(ready, "synthetic_released_table")
-    finish(ready, "synthetic_look")
-    assert seen(ready, "synthetic_released_table")
-    assert statuses() == ["charged"]
-    target.write_bytes(target.read_bytes() + b"\n")
-    finish(ready, "tab_released")
-    finish(ready, "shown_release_verify")
-    assert text_of(ready, "shown_release_result").startswith("✕")
-
-
 def test_a_preview_is_cancelled_and_drawn_again(ready, finish, press, idle, qtbot, standstill):
     standstill.go_on()
     idle(ready)
@@ -211,27 +237,6 @@ def test_a_preview_is_cancelled_and_drawn_again(ready, finish, press, idle, qtbo
     assert not seen(ready, "release_cancel")
     finish(ready, "synthetic_preview_start")
     assert seen(ready, "synthetic_preview")
-
-
-def test_a_kept_column_is_told_with_the_way_to_mend_it(ready, press, idle):
-    ready.session.edit_column("zip", "keep zip", action="keep")
-    idle(ready)
-    assert text_of(ready, "release_problem").startswith("The plan publishes zip as it is")
-    assert not enabled(ready, "release_now")
-    assert not enabled(ready, "synthetic_preview_start")
-    press(ready, "release_hint")
-    assert ready.page.objectName() == "page_protect"
-
-
-def test_guesses_keep_from_a_release_and_not_from_a_preview(ready, press, idle):
-    plan = ready.session.plan.with_columns({"age": {"guessed": ("kind",)}})
-    ready.session.edit("guess", plan)
-    idle(ready)
-    assert seen(ready, "release_problem")
-    assert not enabled(ready, "release_now")
-    assert enabled(ready, "synthetic_preview_start")
-    press(ready, "release_hint")
-    assert ready.page.objectName() == "page_data"
 
 
 def test_a_delta_stands_beside_epsilon_and_is_charged(ready, press, release, idle, qtbot, target):
