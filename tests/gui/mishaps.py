@@ -100,6 +100,12 @@ def retype(window: QWidget, qtbot, name: str, text: object) -> None:
         qtbot.keyClicks(field, str(text))
 
 
+def activate(window: MainWindow, qtbot) -> None:
+    """Make the window the active one, as a window manager does once a question is answered."""
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+
+
 def big_table(path: Path, rows: int = 400_000) -> Path:
     """Write a table that takes a while to read: quotes and blanks, as files have."""
     block = "".join(f'{i % 97},"{i % 7} words, quoted",{i % 1000}.5,{"ab"[i % 2]}\n' for i in range(10_000))

@@ -3,9 +3,10 @@
 import csv
 import datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
-from central_pages import enabled, locked_by_the_budget, pick, refused_if_spent_meanwhile, seen
+from central_pages import cap, enabled, locked_by_the_budget, pick, refused_if_spent_meanwhile, seen
 from hands import Hands
 from mishaps import Heard, retype, statuses, text_of
 from PySide6.QtCore import Qt
@@ -50,8 +51,11 @@ def hands(ready, qtbot):
     return Hands(ready, qtbot)
 
 
-def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press, idle):
-    """Means of numbers and histograms of names answer averages and shares; the target of a model is asked by it."""
+def test_it_begins_with_what_will_be_asked_forecasts_it_and_what_is_refused_charges_nothing(
+    ready, hands, press, idle, finish, qtbot, release, target, answer, tmp_path
+):
+    # It begins with what will be asked and forecasts it. Means of numbers and histograms of names answer averages
+    # and shares; the target of a model is asked by it.
     wanted = {("histogram", "sex"), ("mean", "age"), ("mean", "income")}
     assert wanted < set(asked(ready))
     for statistic, name in wanted:
@@ -66,9 +70,155 @@ def test_it_begins_with_what_will_be_asked_and_forecasts_it(ready, hands, press,
     ready.session.edit("ask", wish)
     idle(ready)
     assert ("mean", "income") in asked(ready)
+    ready.session.undo_stack.setIndex(0)
+    idle(ready)
+
+    # Fewer figures are nearer and a larger epsilon brings them nearer.
+    def width() -> float:
+        return float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
+
+    whole = width()
+    finish(ready, "statistics_none")
+    assert asked(ready) == []
+    assert text_of(ready, "release_problem").startswith("Nothing is ticked")
+    assert not enabled(ready, "release_now")
+    hands.click_cell(TABLE, "age", "Mean")
+    idle(ready)
+    assert asked(ready) == [("mean", "age")]
+    alone = width()
+    assert alone < whole
+    ready.session.set_epsilon(Decimal("4"))
+    idle(ready)
+    assert width() < alone
+    assert text_of(ready, "release_epsilon") == "ε = 4"
+    finish(ready, "statistics_usual")
+    assert len(asked(ready)) > 1
+    assert statuses() == []
+    ready.session.set_epsilon(Decimal(1))
+    idle(ready)
+
+    # Bins are typed and a wrong number is refused.
+    hands.click_cell(TABLE, "age", "Histogram")
+    idle(ready)
+    assert hands.cell(TABLE, "age", "Bins") == "auto"
+    hands.type_in_cell(TABLE, "age", "Bins", "8")
+    idle(ready)
+    assert hands.cell(TABLE, "age", "Bins") == "8"
+    assert any(one.bins == 8 for one in ready.page._pane.request().figures)
+    hands.type_in_cell(TABLE, "age", "Bins", "1")
+    assert "bins of age" in text_of(ready, "statistics_field_problem")
+    assert hands.cell(TABLE, "age", "Bins") == "8"
+    assert hands.cell(TABLE, "sex", "Bins") == ""
+    hands.click_cell(TABLE, "sex", "Mean")  # words have no mean
+    assert ("mean", "sex") not in asked(ready)
+    finish(ready, "statistics_usual")
+
+    # Groups take every figure and count their rows.
+    pick(ready, "statistics_by_1", "sex")
+    idle(ready)
+    figures = ready.page._pane.request().figures
+    assert {one.by for one in figures} == {("sex",)}
+    assert ("count", None) in asked(ready)
+    assert all(one.column != "sex" for one in figures)
+    assert hands.cell(TABLE, "sex", "Histogram") == ""
+    assert text_of(ready, "statistics_count_expected").startswith("± ")
+    sizes = text_of(ready, "statistics_group_sizes")
+    assert sizes.startswith(
+        "The ± beside each tick is for groups of equal size (1,000 rows). If a group has 1 % of all rows (20): "
+    )
+    assert "10 % of all rows (200): " in sizes
+    assert sizes.count("mean of age ± ") == 2
+    pick(ready, "statistics_by_2", "label")
+    idle(ready)
+    assert {one.by for one in ready.page._pane.request().figures} == {("sex", "label")}
+    hands.click("statistics_count")
+    idle(ready)
+    assert ("count", None) not in asked(ready)
+    assert text_of(ready, "statistics_count_expected") == ""
+    pick(ready, "statistics_by_1", "none, all rows")
+    idle(ready)
+
+    # A column that is dropped leaves the list.
+    ready.session.edit_column("sex", "drop sex", action="drop")
+    idle(ready)
+    assert all(column != "sex" for _, column in asked(ready))
+    assert ready.findChild(QComboBox, "statistics_by_1").findText("sex") == -1
+    assert enabled(ready, "release_now")
+    ready.session.undo_stack.undo()
+    finish(ready, "statistics_usual")
+
+    # The last question is about the figures that are ticked.
+    near = ready.session.plan.with_(
+        asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 1000", "mean(age) ± 5"))
+    )
+    ready.session.edit("ask", near)
+    idle(ready)
+    assert "The mean of income by sex is known to" in release("no")[-1]
+    finish(ready, "statistics_none")
+    hands.click("statistics_wished")
+    idle(ready)
+    told = release("no")[-1]
+    assert "The mean of income by sex" not in told
+    assert "age" in told.partition("Averages and shares are not answered: ")[2]
+    ready.session.undo_stack.setIndex(0)
+    finish(ready, "statistics_usual")
+
+    # A question that is answered no charges nothing.
+    release("no")
+    assert statuses() == []
+    assert not target.exists()
+    assert ready.session.released == ()
+
+    # A delta changes what is expected and is charged.
+    plain = float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
+    press(ready, "statistics_delta_more")
+    retype(ready, qtbot, "statistics_delta", "0.1")
+    idle(ready)
+    assert "not below 1/rows" in text_of(ready, "release_problem")
+    retype(ready, qtbot, "statistics_delta", "1e-6")
+    idle(ready)
+    assert text_of(ready, "release_epsilon") == "ε = 1, δ = 1e-06"
+    assert float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠")) > plain  # few queries
+    assert "This charges ε = 1 and δ = 1e-06" in release("no")[-1]
+    ready.session.undo_stack.setIndex(0)
+    idle(ready)
+
+    # An output that cannot be written is refused and costs nothing.
+    heard = Heard(ready)
+    for name, said in (("people.parquet", ".parquet"), ("nowhere/people.csv", "nowhere")):
+        retype(ready, qtbot, "release_target", tmp_path / name)
+        if name.endswith("csv"):
+            answer("yes")
+        press(ready, "release_now")
+        qtbot.waitUntil(lambda: bool(heard.lines))
+        idle(ready)
+        assert said in heard.one()
+        assert "charged" not in statuses()
+        assert ready.session.released == ()
+
+    # Guesses keep from a release and not from a forecast.
+    ready.session.edit("guess", ready.session.plan.with_columns({"age": {"guessed": ("kind",)}}))
+    idle(ready)
+    assert seen(ready, "release_problem")
+    assert not enabled(ready, "release_now")
+    assert hands.cell(TABLE, "age", "Mean").startswith("± ")
+    press(ready, "release_hint")
+    assert ready.page.objectName() == "page_data"
 
 
-def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(ready, hands, idle, release, target):
+def test_figures_of_every_kind_are_ticked_forecast_and_released(
+    ready, hands, idle, release, target, finish, press, qtbot
+):
+    cap(ready, "9")  # enough for all
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+
+    def another(number: int) -> Path:
+        path = target.with_name(f"figures-{number}.csv")
+        retype(ready, qtbot, "release_target", path)
+        return path
+
+    # Figures of groups that are wished for are released beside the others.
     assert not hands.sees("statistics_wished")
     wish = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 5000",)))
     ready.session.edit("ask", wish)
@@ -103,47 +253,21 @@ def test_figures_of_groups_that_are_wished_for_are_released_beside_the_others(re
     means = [row["group"] for row in rows if row["statistic"] == "mean"]
     assert len(means) == 3
     assert "" in means
+    ready.session.undo_stack.undo()
+    released = another(1)
 
-
-def test_the_last_question_is_about_the_figures_that_are_ticked(ready, hands, finish, idle, release):
-    near = ready.session.plan.with_(
-        asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 1000", "mean(age) ± 5"))
-    )
-    ready.session.edit("ask", near)
+    # Sparse figures are marked.
+    ready.session.set_epsilon(Decimal("0.01"))
     idle(ready)
-    assert "The mean of income by sex is known to" in release("no")[-1]
-    finish(ready, "statistics_none")
-    hands.click("statistics_wished")
-    idle(ready)
-    told = release("no")[-1]
-    assert "The mean of income by sex" not in told
-    assert "age" in told.partition("Averages and shares are not answered: ")[2]
+    release()
+    table = ready.findChild(QTableView, "statistics_figures").model()
+    last = table.columnCount() - 1
+    assert table.headerData(last, Qt.Orientation.Horizontal) == "remark"
+    assert "too few to say" in {table.index(row, last).data() for row in range(table.rowCount())}
+    ready.session.set_epsilon(Decimal(1))
+    released = another(2)
 
-
-def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, finish, idle, qtbot):
-    def width() -> float:
-        return float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
-
-    whole = width()
-    finish(ready, "statistics_none")
-    assert asked(ready) == []
-    assert text_of(ready, "release_problem").startswith("Nothing is ticked")
-    assert not enabled(ready, "release_now")
-    hands.click_cell(TABLE, "age", "Mean")
-    idle(ready)
-    assert asked(ready) == [("mean", "age")]
-    alone = width()
-    assert alone < whole
-    ready.session.set_epsilon(Decimal("4"))
-    idle(ready)
-    assert width() < alone
-    assert text_of(ready, "release_epsilon") == "ε = 4"
-    finish(ready, "statistics_usual")
-    assert len(asked(ready)) > 1
-    assert statuses() == []
-
-
-def test_a_standard_deviation_is_ticked_forecast_and_released(ready, finish, idle, target, release, hands):
+    # A standard deviation is ticked forecast and released.
     finish(ready, "statistics_none")
     hands.click_cell(TABLE, "age", "Std. dev.")
     hands.click_cell(TABLE, "sex", "Std. dev.")  # words have none
@@ -158,14 +282,30 @@ def test_a_standard_deviation_is_ticked_forecast_and_released(ready, finish, idl
     pick(ready, "statistics_by_1", "none, all rows")
     idle(ready)
     release()
-    assert verify_any(target) == []
-    with target.open(encoding="utf-8", newline="") as file:
+    assert verify_any(released) == []
+    with released.open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["statistic"], row["column"]) == ("std", "age")
     assert 0 < float(row["estimate"]) < 41  # half the range
+    released = another(3)
 
+    # The most frequent value is forecast released and shown.
+    finish(ready, "statistics_none")
+    hands.click_cell(TABLE, "age", "Most frequent")  # numbers have none
+    idle(ready)
+    assert asked(ready) == []
+    hands.click_cell(TABLE, "sex", "Most frequent")
+    idle(ready)
+    assert asked(ready) == [("mode", "sex")]
+    assert hands.cell(TABLE, "sex", "Most frequent") == "lead ≥ 3"
+    release()
+    (line,) = csv.DictReader(released.read_text("utf-8").splitlines())
+    assert line["statistic"] == "mode"
+    assert line["value"] in ("female", "male")
+    assert statuses() == ["charged"] * 4
+    released = another(4)
 
-def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, press, idle, target, release, hands):
+    # Correlations ranges top values and a table go with the ticks.
     press(ready, "statistics_none")
     for column, title in (("age", "Mean"), ("income", "Mean"), ("age", "Quantiles"), ("sex", "Most frequent")):
         hands.click_cell(TABLE, column, title)
@@ -192,8 +332,8 @@ def test_correlations_ranges_top_values_and_a_table_go_with_the_ticks(ready, pre
     idle(ready)
     assert ("top", "sex") not in asked(ready)  # it makes the groups
     release()
-    assert verify_any(target) == []
-    with target.open(encoding="utf-8", newline="") as file:
+    assert verify_any(released) == []
+    with released.open(encoding="utf-8", newline="") as file:
         found = {row["statistic"] for row in csv.DictReader(file)}
     assert {"correlation", "covariance", "regression", "rows up to", "table", "margin"} <= found
 
@@ -218,47 +358,10 @@ def test_dates_make_groups_of_months(window, finish, idle, qtbot, tmp_path):
     assert all(one.column != "day" for one in window.page._pane.request().figures)
 
 
-def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
-    hands.click_cell(TABLE, "age", "Histogram")
-    idle(ready)
-    assert hands.cell(TABLE, "age", "Bins") == "auto"
-    hands.type_in_cell(TABLE, "age", "Bins", "8")
-    idle(ready)
-    assert hands.cell(TABLE, "age", "Bins") == "8"
-    assert any(one.bins == 8 for one in ready.page._pane.request().figures)
-    hands.type_in_cell(TABLE, "age", "Bins", "1")
-    assert "bins of age" in text_of(ready, "statistics_field_problem")
-    assert hands.cell(TABLE, "age", "Bins") == "8"
-    assert hands.cell(TABLE, "sex", "Bins") == ""
-    hands.click_cell(TABLE, "sex", "Mean")  # words have no mean
-    assert ("mean", "sex") not in asked(ready)
-
-
-def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
-    pick(ready, "statistics_by_1", "sex")
-    idle(ready)
-    figures = ready.page._pane.request().figures
-    assert {one.by for one in figures} == {("sex",)}
-    assert ("count", None) in asked(ready)
-    assert all(one.column != "sex" for one in figures)
-    assert hands.cell(TABLE, "sex", "Histogram") == ""
-    assert text_of(ready, "statistics_count_expected").startswith("± ")
-    sizes = text_of(ready, "statistics_group_sizes")
-    assert sizes.startswith(
-        "The ± beside each tick is for groups of equal size (1,000 rows). If a group has 1 % of all rows (20): "
-    )
-    assert "10 % of all rows (200): " in sizes
-    assert sizes.count("mean of age ± ") == 2
-    pick(ready, "statistics_by_2", "label")
-    idle(ready)
-    assert {one.by for one in ready.page._pane.request().figures} == {("sex", "label")}
-    hands.click("statistics_count")
-    idle(ready)
-    assert ("count", None) not in asked(ready)
-    assert text_of(ready, "statistics_count_expected") == ""
-
-
-def test_figures_are_released_charged_once_verified_and_shown(ready, press, target, release, hands):
+def test_figures_are_released_charged_once_verified_shown_and_found_again(
+    ready, press, target, release, hands, finish, idle
+):
+    # Figures are released charged once verified and shown.
     told = release()
     columns = len({column for _, column in asked(ready)})
     assert f"charges ε = 1 and writes statistics of {columns} columns to figures.csv" in told[0]
@@ -286,36 +389,7 @@ def test_figures_are_released_charged_once_verified_and_shown(ready, press, targ
     assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {first['estimate']} rows (95 %: ")
     assert ready.rail.pages["release"].state(ready.session) == "ready"
 
-
-def test_sparse_figures_are_marked(ready, idle, release):
-    ready.session.set_epsilon(Decimal("0.01"))
-    idle(ready)
-    release()
-    table = ready.findChild(QTableView, "statistics_figures").model()
-    last = table.columnCount() - 1
-    assert table.headerData(last, Qt.Orientation.Horizontal) == "remark"
-    assert "too few to say" in {table.index(row, last).data() for row in range(table.rowCount())}
-
-
-def test_json_is_released_too_and_its_figures_are_there_after_another_way_was_looked_at(
-    ready, finish, qtbot, tmp_path, release
-):
-    retype(ready, qtbot, "release_target", tmp_path / "figures.json")
-    release()
-    assert verify_any(tmp_path / "figures.json") == []
-    assert seen(ready, "statistics_figures")
-    qtbot.wait(100)
-    above, below = (ready.findChild(QWidget, name) for name in ("release_outside", "statistics_results"))
-    gap = below.mapTo(ready, below.rect().topLeft()).y() - above.mapTo(ready, above.rect().bottomLeft()).y() - 1
-    assert gap == 12, "as between all cards"
-    finish(ready, "tab_synthetic")
-    assert not seen(ready, "statistics_figures")
-    finish(ready, "tab_statistics")
-    assert seen(ready, "statistics_figures")
-
-
-def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready, finish, idle, release, target):
-    release()
+    # An earlier release is found again and a changed file is not shown.
     ready.show_page("data")
     ready.session.open(ready.session.opened, ready.session.plan)
     read_account(ready.session, ready.jobs)
@@ -334,11 +408,21 @@ def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready
     assert statuses() == ["charged"]
 
 
-def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
-    release("no")
-    assert statuses() == []
-    assert not target.exists()
-    assert ready.session.released == ()
+def test_json_is_released_too_and_its_figures_are_there_after_another_way_was_looked_at(
+    ready, finish, qtbot, tmp_path, release
+):
+    retype(ready, qtbot, "release_target", tmp_path / "figures.json")
+    release()
+    assert verify_any(tmp_path / "figures.json") == []
+    assert seen(ready, "statistics_figures")
+    qtbot.wait(100)
+    above, below = (ready.findChild(QWidget, name) for name in ("release_outside", "statistics_results"))
+    gap = below.mapTo(ready, below.rect().topLeft()).y() - above.mapTo(ready, above.rect().bottomLeft()).y() - 1
+    assert gap == 12, "as between all cards"
+    finish(ready, "tab_synthetic")
+    assert not seen(ready, "statistics_figures")
+    finish(ready, "tab_statistics")
+    assert seen(ready, "statistics_figures")
 
 
 def test_where_the_budget_refuses_release_is_locked_and_the_way_out_stands_beside_it(
@@ -370,40 +454,6 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, press, idle, q
     assert enabled(ready, "release_now")
 
 
-@pytest.mark.parametrize(("name", "said"), [("people.parquet", ".parquet"), ("nowhere/people.csv", "nowhere")])
-def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
-    ready, press, idle, qtbot, answer, tmp_path, name, said
-):
-    heard = Heard(ready)
-    retype(ready, qtbot, "release_target", tmp_path / name)
-    if name.endswith("csv"):
-        answer("yes")
-    press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(heard.lines))
-    idle(ready)
-    assert said in heard.one()
-    assert "charged" not in statuses()
-    assert ready.session.released == ()
-
-
-def test_guesses_keep_from_a_release_and_not_from_a_forecast(ready, press, idle, hands):
-    ready.session.edit("guess", ready.session.plan.with_columns({"age": {"guessed": ("kind",)}}))
-    idle(ready)
-    assert seen(ready, "release_problem")
-    assert not enabled(ready, "release_now")
-    assert hands.cell(TABLE, "age", "Mean").startswith("± ")
-    press(ready, "release_hint")
-    assert ready.page.objectName() == "page_data"
-
-
-def test_a_column_that_is_dropped_leaves_the_list(ready, idle):
-    ready.session.edit_column("sex", "drop sex", action="drop")
-    idle(ready)
-    assert all(column != "sex" for _, column in asked(ready))
-    assert ready.findChild(QComboBox, "statistics_by_1").findText("sex") == -1
-    assert enabled(ready, "release_now")
-
-
 def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, finish, idle, qtbot, tmp_path):
     path = tmp_path / "wide.csv"
     names = [f"c{i:03}" for i in range(500)]
@@ -430,34 +480,4 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, f
     assert window.minimumSizeHint().width() <= 1280
 
 
-def test_a_delta_changes_what_is_expected_and_is_charged(ready, hands, press, release, idle, qtbot):
-    plain = float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
-    press(ready, "statistics_delta_more")
-    retype(ready, qtbot, "statistics_delta", "0.1")
-    idle(ready)
-    assert "not below 1/rows" in text_of(ready, "release_problem")
-    retype(ready, qtbot, "statistics_delta", "1e-6")
-    idle(ready)
-    assert text_of(ready, "release_epsilon") == "ε = 1, δ = 1e-06"
-    assert float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠")) > plain  # few queries
-    (question,) = release()
-    assert "This charges ε = 1 and δ = 1e-06" in question
-
-
 # -- The most frequent value of a column: ticked, forecast, released by clicks ----------------------------------------
-
-
-def test_the_most_frequent_value_is_forecast_released_and_shown(ready, hands, finish, idle, release, target):
-    finish(ready, "statistics_none")
-    hands.click_cell(TABLE, "age", "Most frequent")  # numbers have none
-    idle(ready)
-    assert asked(ready) == []
-    hands.click_cell(TABLE, "sex", "Most frequent")
-    idle(ready)
-    assert asked(ready) == [("mode", "sex")]
-    assert hands.cell(TABLE, "sex", "Most frequent") == "lead ≥ 3"
-    release()
-    (line,) = csv.DictReader(target.read_text("utf-8").splitlines())
-    assert line["statistic"] == "mode"
-    assert line["value"] in ("female", "male")
-    assert statuses() == ["charged"]
