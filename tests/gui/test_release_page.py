@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from workbench.gui.pages.curve_actions import CURVE_FILES, save_curve
 from workbench.gui.pages.release.page import Sections
 from workbench.gui.project.open_table import open_table
+from workbench.gui.session.account_task import read_account
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.release.documents import written_document
 from workbench.release.ledger.ledger import Ledger
@@ -66,26 +67,10 @@ def spent() -> list[str]:
         return [str(r.epsilon.normalize()) for r in book.releases() if r.status == "charged"]
 
 
-def test_what_leaves_is_listed_before_what_is_dropped_and_in_one_line_with_its_sign(ready, qtbot):
-    ready.session.set_epsilon(Decimal("0.01"))
-    lines = ready.page.findChild(QWidget, "pane_rows")._lines
-    names = [lines.itemAtPosition(at, 0).widget().text() for at in range(7)]
-    assert names == ["age", "sex", "zip", "income", "label", "id", "name"]
-    done = [lines.itemAtPosition(at, 1).widget() for at in range(5)]
-    qtbot.waitUntil(lambda: all(part.text().endswith("⚠") for part in done))
-    qtbot.waitUntil(lambda: len({part.height() for part in done}) == 1)
-
-
-def test_nothing_below_the_cards_leaves_no_gap(ready, qtbot):
-    """Of noisy rows nothing is shown below them: the last card ends where what is scrolled ends."""
-    qtbot.wait(100)
-    sections = ready.page.findChild(Sections)
-    below = sections.layout().cellRect(5, 0)
-    assert not below.isValid() or below.height() == 0
-    assert sections._below.isHidden()
-
-
-def test_before_the_release_cost_and_columns_are_told_exactly(ready):
+def test_what_is_told_and_refused_before_a_release_costs_nothing(
+    ready, target, qtbot, idle, release, tmp_path, finish, press, answer
+):
+    # Before the release cost and columns are told exactly.
     assert text(ready, "release_epsilon") == "ε = 1"
     assert text(ready, "fact_zero_out") == "ε 1"
     assert text(ready, "fact_replace_one") == "ε 1"
@@ -98,17 +83,87 @@ def test_before_the_release_cost_and_columns_are_told_exactly(ready):
     assert text(ready, "release_outside_text") == f"⚠ {seen}"
     assert spent() == []
 
+    # Escape at the question releases nothing.
+    seen = []
+    when_asked(lambda box: (seen.append(box), qtbot.keyClick(box, Qt.Key.Key_Escape)))
+    qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
+    qtbot.waitUntil(lambda: bool(seen))
+    idle(ready)
+    assert not target.exists()
+    assert spent() == []
 
-def test_what_is_kept_stands_outside_the_guarantee_and_in_the_question(ready, release, idle):
+    # What leaves is listed before what is dropped and in one line with its sign.
+    ready.session.set_epsilon(Decimal("0.01"))
+    lines = ready.page.findChild(QWidget, "pane_rows")._lines
+    names = [lines.itemAtPosition(at, 0).widget().text() for at in range(7)]
+    assert names == ["age", "sex", "zip", "income", "label", "id", "name"]
+    done = [lines.itemAtPosition(at, 1).widget() for at in range(5)]
+    qtbot.waitUntil(lambda: all(part.text().endswith("⚠") for part in done))
+    qtbot.waitUntil(lambda: len({part.height() for part in done}) == 1)
+    ready.session.set_epsilon(Decimal(1))
+
+    # Nothing below the cards leaves no gap. Of noisy rows nothing is shown below them: the last card ends where
+    # what is scrolled ends.
+    qtbot.wait(100)
+    sections = ready.page.findChild(Sections)
+    below = sections.layout().cellRect(5, 0)
+    assert not below.isValid() or below.height() == 0
+    assert sections._below.isHidden()
+
+    # What is kept stands outside the guarantee and in the question.
     ready.session.edit_column("zip", "keep zip", action="keep")
     idle(ready)
     assert "zip" in text(ready, "release_outside_text")
     told = release("no")
     assert "Published as it is, covered by no epsilon: zip" in told[0]
     assert spent() == []
+    ready.session.undo_stack.undo()
+
+    # A name of an unknown format is refused before anything is asked.
+    retype(ready, qtbot, "release_target", tmp_path / "people.xls")
+    finish(ready, "release_now")
+    assert "'.xls' is not known" in text(ready, "banner_text")
+    assert spent() == []
+    retype(ready, qtbot, "release_target", target)
+
+    # A higher cap is asked for where the lower one refuses.
+    with Ledger.open() as book:
+        book.set_cap(ready.session.account.dataset, Decimal("0.5"))
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+    told = answer("yes")
+    press(ready, "release_raise_cap")
+    qtbot.waitUntil(lambda: ready.session.account.cap == 1)
+    idle(ready)
+    assert "it needs a cap of ε = 1 or more" in told[-1].replace("\u00a0", " ")
+    assert ready.page.objectName() == "page_release"
+
+    # The ledger refuses what was spent meanwhile.
+    dataset = ready.session.account.dataset
+    told.clear()
+    answer("yes")
+    page = ready.page
+    decide = page._decide
+
+    def lower_the_cap_first(outlook) -> None:
+        with Ledger.open() as book:  # as another program may, between the look and the charge
+            book.set_cap(dataset, Decimal("0.25"))
+        decide(outlook)
+
+    page._decide = lower_the_cap_first
+    press(ready, "release_now")
+    qtbot.waitUntil(lambda: bool(told))
+    idle(ready)
+    assert "costs ε = 1 but only 0.25 remain" in text(ready, "release_refusal")
+    assert ready.session.account.remaining == Decimal("0.25")
+    assert not target.exists()
+    assert spent() == []
 
 
-def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, release, target, press, idle):
+def test_a_table_is_released_verified_copied_printed_and_bundled(
+    ready, release, target, press, idle, tmp_path, monkeypatch, finish
+):
+    # A table is released verified and a changed byte is found.
     told = release()
     assert "charges ε = 1" in told[0]
     assert "also sets the cap to ε = 1, or to more that you enter below" in told[0]
@@ -125,6 +180,52 @@ def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, release
     data[-2] ^= 1
     target.write_bytes(data)
     assert "SHA-256 differs" in verdict(ready, press, idle)
+    data[-2] ^= 1
+    target.write_bytes(data)
+    press(ready, "tab_rows")
+    idle(ready)
+
+    # A second draw is paid again or copied for nothing.
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    # The system's own chooser of folders cannot be driven by a test.
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+    told = release("copy")
+    assert "To copy that file is free" in told[-1]
+    assert len(ready.session.released) == 1
+    assert (folder / target.name).read_bytes() == target.read_bytes()
+    assert (folder / f"{target.name}.certificate.json").is_file()
+    assert spent() == ["1"]
+
+    # A release is bundled from the list of releases.
+    finish(ready, "tab_released")
+    bundle = tmp_path / "from the list"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(bundle), ""))
+    give = ready.findChild(QAbstractButton, "shown_release_bundle")
+    assert (ready.page.primary, give.property("look")) == (give, "primary"), "giving it away comes next"
+    finish(ready, "shown_release_bundle")
+    assert verify_any(bundle) == []
+    assert (ready.page.primary, give.property("look")) == (None, "")
+
+    # A release is printed and bundled from its card.
+    make_key()
+    monkeypatch.setattr(written_document, "pdf_bytes", lambda document: b"printed")
+    page, bundle = tmp_path / "c.html", tmp_path / "bundle"
+    area = ready.findChild(QScrollArea, "released_detail")
+    result = ready.findChild(QLabel, "shown_release_result")
+    for name, path in (("paper", page), ("bundle", bundle)):
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
+        area.ensureWidgetVisible(ready.findChild(QWidget, f"shown_release_{name}"))
+        finish(ready, f"shown_release_{name}")
+        assert result.text() == f"✓ Saved {path}"
+        assert ready.statusBar().currentMessage() == f"Saved {path.name}."
+    assert "Certificate of a sanitised table" in page.read_text("utf-8")
+    assert verify_any(bundle) == []
+    signature = signatures(bundle)
+    assert signature is not None
+    assert signature.issuer == "your own key"
+    finish(ready, "shown_release_bundle")
+    assert result.text().startswith("✕ It could not be written. The output folder exists already")
 
 
 def test_a_released_step_is_locked_against_undo(ready, release, finish, qtbot):
@@ -169,30 +270,6 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(
     assert highlighted() == ["release_onward"]  # the first release set the cap: another one would be refused
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release…"
     assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
-
-
-def test_escape_at_the_question_releases_nothing(ready, target, qtbot, idle):
-    seen = []
-    when_asked(lambda box: (seen.append(box), qtbot.keyClick(box, Qt.Key.Key_Escape)))
-    qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
-    qtbot.waitUntil(lambda: bool(seen))
-    idle(ready)
-    assert not target.exists()
-    assert spent() == []
-
-
-def test_a_second_draw_is_paid_again_or_copied_for_nothing(ready, release, target, tmp_path, monkeypatch):
-    release()
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    # The system's own chooser of folders cannot be driven by a test.
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
-    told = release("copy")
-    assert "To copy that file is free" in told[-1]
-    assert len(ready.session.released) == 1
-    assert (folder / target.name).read_bytes() == target.read_bytes()
-    assert (folder / f"{target.name}.certificate.json").is_file()
-    assert spent() == ["1"]
 
 
 def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(
@@ -245,27 +322,6 @@ def open_with_facts(window, path: Path, idle, answer) -> None:
     idle(window)
 
 
-def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answer, idle, qtbot):
-    dataset = ready.session.account.dataset
-    told = answer("yes")
-    page = ready.page
-    decide = page._decide
-
-    def lower_the_cap_first(outlook) -> None:
-        with Ledger.open() as book:  # as another program may, between the look and the charge
-            book.set_cap(dataset, Decimal("0.25"))
-        decide(outlook)
-
-    page._decide = lower_the_cap_first
-    press(ready, "release_now")
-    qtbot.waitUntil(lambda: bool(told))
-    idle(ready)
-    assert "costs ε = 1 but only 0.25 remain" in text(ready, "release_refusal")
-    assert ready.session.account.remaining == Decimal("0.25")
-    assert not target.exists()
-    assert spent() == []
-
-
 def test_the_source_is_never_replaced(window, tmp_path, finish, idle, qtbot, answer):
     source = tmp_path / "first.csv"
     source.write_text("age,sex\n" + "\n".join(f"{20 + i % 50},{'fm'[i % 2]}" for i in range(60)) + "\n", "utf-8")
@@ -279,67 +335,11 @@ def test_the_source_is_never_replaced(window, tmp_path, finish, idle, qtbot, ans
     assert source.read_bytes() == before
 
 
-def test_a_name_of_an_unknown_format_is_refused_before_anything_is_asked(ready, tmp_path, finish, qtbot):
-    retype(ready, qtbot, "release_target", tmp_path / "people.xls")
-    finish(ready, "release_now")
-    assert "'.xls' is not known" in text(ready, "banner_text")
-    assert spent() == []
-
-
-def test_a_higher_cap_is_asked_for_where_the_lower_one_refuses(ready, press, answer, idle, qtbot):
-    with Ledger.open() as book:
-        book.set_cap(ready.session.account.dataset, Decimal("0.5"))
-    from workbench.gui.session.account_task import read_account
-
-    read_account(ready.session, ready.jobs)
-    idle(ready)
-    told = answer("yes")
-    press(ready, "release_raise_cap")
-    qtbot.waitUntil(lambda: ready.session.account.cap == 1)
-    assert "it needs a cap of ε = 1 or more" in told[0].replace("\u00a0", " ")
-    assert ready.page.objectName() == "page_release"
-
-
 # -- A release is printed and bundled from its card, and a study becomes a report that is marked as private
 
 
 LINE = Series("private model", "private", (0.1, 1.0), (0.5, 0.7), (0.4, 0.6), (0.6, 0.8))
 FIGURE = CurveFigure("Accuracy against ε", "ε (log scale)", "accuracy", (LINE,), subtitle="made up")
-
-
-def test_a_release_is_printed_and_bundled_from_its_card(ready, release, target, finish, monkeypatch, tmp_path):
-    release()
-    finish(ready, "tab_released")
-    make_key()
-    monkeypatch.setattr(written_document, "pdf_bytes", lambda document: b"printed")
-    page, bundle = tmp_path / "c.html", tmp_path / "bundle"
-    area = ready.findChild(QScrollArea, "released_detail")
-    result = ready.findChild(QLabel, "shown_release_result")
-    for name, path in (("paper", page), ("bundle", bundle)):
-        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
-        area.ensureWidgetVisible(ready.findChild(QWidget, f"shown_release_{name}"))
-        finish(ready, f"shown_release_{name}")
-        assert result.text() == f"✓ Saved {path}"
-        assert ready.statusBar().currentMessage() == f"Saved {path.name}."
-    assert "Certificate of a sanitised table" in page.read_text("utf-8")
-    assert verify_any(bundle) == []
-    signature = signatures(bundle)
-    assert signature is not None
-    assert signature.issuer == "your own key"
-    finish(ready, "shown_release_bundle")
-    assert result.text().startswith("✕ It could not be written. The output folder exists already")
-
-
-def test_a_release_is_bundled_from_the_list_of_releases(ready, release, finish, monkeypatch, tmp_path):
-    release()
-    finish(ready, "tab_released")
-    bundle = tmp_path / "from the list"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(bundle), ""))
-    give = ready.findChild(QAbstractButton, "shown_release_bundle")
-    assert (ready.page.primary, give.property("look")) == (give, "primary"), "giving it away comes next"
-    finish(ready, "shown_release_bundle")
-    assert verify_any(bundle) == []
-    assert (ready.page.primary, give.property("look")) == (None, "")
 
 
 @pytest.mark.slow
@@ -354,15 +354,16 @@ def test_a_study_is_saved_as_a_report_for_its_owner_alone(window, idle, tmp_path
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("form", ["csv", "pdf", "svg"])
-def test_a_curve_whose_saving_is_cancelled_is_not_written(window, idle, tmp_path, standstill, form):
-    path = tmp_path / f"study.{form}"
-    handle = save_curve(window.session, window.jobs, FIGURE, lambda: "regime,value\nnone,0.5\n", path)
-    handle.cancel()
-    standstill.go_on()
-    idle(window)
-    assert not path.exists()
-    assert window.statusBar().currentMessage() == f"Cancelled: Saving {path.name}."
+def test_a_curve_whose_saving_is_cancelled_is_not_written(window, idle, tmp_path, standstill):
+    for form in ("csv", "pdf", "svg"):
+        path = tmp_path / f"study.{form}"
+        standstill.stop()
+        handle = save_curve(window.session, window.jobs, FIGURE, lambda: "regime,value\nnone,0.5\n", path)
+        handle.cancel()
+        standstill.go_on()
+        idle(window)
+        assert not path.exists()
+        assert window.statusBar().currentMessage() == f"Cancelled: Saving {path.name}."
 
 
 # -- The last question before ε is spent says the same on every page of a release -------------------------------------
@@ -376,30 +377,27 @@ PAID_ON = {
 }
 
 
-@pytest.mark.parametrize("page", PAID_ON)
-def test_private_figures_and_a_high_epsilon_are_named_before_it_is_spent(
-    people, page, press, idle, answer, qtbot, tmp_path
-):
+def test_private_figures_and_a_high_epsilon_are_named_before_it_is_spent(people, press, idle, answer, qtbot, tmp_path):
     note_study(people.session.opened.table, "rappor", emit=lambda _event: None)
     people.session.set_epsilon(Decimal(6))
-    show(people, page)
-    idle(people)
-    output, release = PAID_ON[page]
-    retype(people, qtbot, output, tmp_path / "out.csv")
-    if page == "rappor":
-        box = people.findChild(QComboBox, "rappor_source")
-        box.setCurrentIndex(box.findText("column sex"))
-        retype(people, qtbot, "rappor_f", "0.1")
-        retype(people, qtbot, "rappor_each", "50")
-    told = answer("no")
-    press(people, release)
-    qtbot.waitUntil(lambda: bool(told))
-    idle(people)
-    assert "It cannot be undone" in told[0]
-    assert " is high: a suspicion of 10 %" in told[0]
-    assert "Not covered by ε:\n• " in told[0]
-    assert "Private figures of these rows were shown before" in told[0]
-    assert statuses() == []
+    for asked, (page, (output, release)) in enumerate(PAID_ON.items(), 1):
+        show(people, page)
+        idle(people)
+        retype(people, qtbot, output, tmp_path / "out.csv")
+        if page == "rappor":
+            box = people.findChild(QComboBox, "rappor_source")
+            box.setCurrentIndex(box.findText("column sex"))
+            retype(people, qtbot, "rappor_f", "0.1")
+            retype(people, qtbot, "rappor_each", "50")
+        told = answer("no")
+        press(people, release)
+        qtbot.waitUntil(lambda: len(told) == asked)  # noqa: B023 - it is waited for here
+        idle(people)
+        assert "It cannot be undone" in told[-1]
+        assert " is high: a suspicion of 10 %" in told[-1]
+        assert "Not covered by ε:\n• " in told[-1]
+        assert "Private figures of these rows were shown before" in told[-1]
+        assert statuses() == []
 
 
 # -- A value that its column's facts do not allow: no old figure beside the reason, and nothing in the ledger
@@ -418,14 +416,16 @@ def facts_of_preview(window) -> str:
     return window.findChild(QWidget, "preview_facts").accessibleName()
 
 
-def test_a_preview_that_fails_shows_nothing_of_the_former(outside, idle):
+def test_a_value_outside_takes_the_former_preview_away_and_is_refused_before_anything_is_charged(
+    outside, idle, finish, tmp_path
+):
+    # A preview that fails shows nothing of the former.
     idle(outside)
     assert "%" not in facts_of_preview(outside)
     assert outside.page.sides.left.model().rowCount() == 0
     assert outside.page.sides.right.model().rowCount() == 0
 
-
-def test_a_release_is_refused_before_anything_is_charged(outside, idle, finish, tmp_path):
+    # A release is refused before anything is charged.
     idle(outside)
     finish(outside, "tab_rows")
     heard = Heard(outside)
@@ -438,16 +438,14 @@ def test_a_release_is_refused_before_anything_is_charged(outside, idle, finish, 
 # -- The budget gauge calls a plan released only where its table was --------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("how", "told"),
-    [
-        ([{"model": True}], "a model released"),
-        ([{"central": "synthetic"}, {"model": True}], "synthetic rows and a model released"),
-        ([{"model": True}, {}], "table released"),
-    ],
-)
-def test_the_gauge_names_what_was_released_by_this_plan(window, finish, how, told):
+def test_the_gauge_names_what_was_released_by_this_plan(window, finish):
     finish(window, "sample_people")
-    for number, kind in enumerate(how):
+    for number, (kind, told) in enumerate(
+        [
+            ({"model": True}, "a model released"),
+            ({"central": "synthetic"}, "a model and synthetic rows released"),
+            ({}, "table released"),
+        ]
+    ):
         window.session.add_release(ReleasedStep(f"r{number}", Path("."), window.session.plan, Decimal(1), **kind))
-    assert window.findChild(QLabel, "fact_plan").text() == told
+        assert window.findChild(QLabel, "fact_plan").text() == told

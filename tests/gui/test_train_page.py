@@ -125,7 +125,10 @@ def test_without_a_table_the_button_leads_to_the_data(window, press):
     assert window.page.objectName() == "page_data"
 
 
-def test_naive_bayes_is_released_and_charged_what_was_told(train, start, qtbot, press, idle, tmp_path):
+def test_a_model_is_released_and_charged_what_was_told_and_another_run_needs_a_higher_cap(
+    train, start, qtbot, press, idle, tmp_path, answer
+):
+    # Naive bayes is released and charged what was told.
     forecast(train, qtbot)
     assert text_of(train, "fact_cost") == "ε = 1"
     start()
@@ -143,9 +146,25 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, start, qtbot, 
     idle(train)
     assert train.findChild(QWidget, "shown_release_verify").isVisible()
     press(train, "tab_train")
+    note = train.findChild(QWidget, "note_train")
+    assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
+    assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model
     assert not train.findChild(QWidget, "train_show_release").isVisible()
+    press(train, "train_model_logistic-regression")
+
+    # What is beyond the budget cannot be started before the cap is raised.
+    account = train.session.account
+    retype(train, qtbot, "train_epsilon", str(float(account.cap) / 2))
+    qtbot.waitUntil(lambda: "raise the cap of ε" in note.accessibleName())
+    assert not train.findChild(QWidget, "train_start").isEnabled()
+    raised = train.findChild(QWidget, "train_raise_cap")
+    qtbot.waitUntil(lambda: raised.width() <= raised.sizeHint().width())  # not as wide as the card
+    answer("yes")
+    press(train, "train_raise_cap")
+    qtbot.waitUntil(train.findChild(QWidget, "train_start").isEnabled)
+    assert train.session.account.cap == account.cap * 3 / 2
 
 
 def test_a_plan_that_is_edited_during_a_training_is_not_the_trained_one(train, start, qtbot, idle, standstill):
@@ -178,14 +197,32 @@ def test_a_table_that_was_trained_on_goes_with_the_next_one(train, start, qtbot,
     qtbot.waitUntil(gone)  # the line of a job that is done stays in sight for a moment
 
 
-def test_a_refused_question_charges_nothing(train, start, tmp_path):
-    start("no")
-    assert not train.jobs.running
-    assert not (tmp_path / "model").exists()
-    assert train.session.account.releases == 0
+def test_models_are_advised_and_folded_and_what_is_refused_costs_nothing(
+    train, press, qtbot, monkeypatch, start, tmp_path, idle
+):
+    # The advised model is listed and what else fits is folded.
+    options = train.page.forms.list.findChildren(QRadioButton)
+    names = [one.objectName().removeprefix("train_model_") for one in options]
+    assert not {"linear-regression", "boosted-trees", "vgg16-head", "mnist-cnn"} & set(names)
+    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
+    assert shown == ["logistic-regression"], "the advised one alone"
+    fold = train.findChild(QPushButton, "train_fold_more")
+    assert fold.text() == "▸ 4 more that fit"
+    fold.setFocus()
+    qtbot.keyClick(fold, Qt.Key.Key_Space)
+    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
+    assert shown == ["logistic-regression", "naive-bayes", "random-forest", "additive-trees", "best-classifier"]
+    qtbot.keyClick(fold, Qt.Key.Key_Tab)
+    assert train.focusWidget().objectName() == "train_model_naive-bayes"
+    assert {"logistic", "mlp", "kmeans", "pca"} <= set(names)
+    press(train, "train_fold_networks")
+    assert train.findChild(QRadioButton, "train_model_mlp").isVisible()
+    train.session.set_target("petal_width")
+    assert train.page.forms.model == "boosted-trees"
+    assert train.findChild(QRadioButton, "train_model_naive-bayes") is None
+    train.session.set_target("species")
 
-
-def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_models(train, qtbot, press):
+    # Epsilon follows the plan until another is entered and is one for all models.
     train.session.set_target(None)
     assert (train.page.forms.model, text_of(train, "train_use")) == ("kmeans", "PREDICT"), "no column is left out"
     qtbot.waitUntil(train.findChild(QWidget, "train_fold_unfit").isVisible)
@@ -215,28 +252,53 @@ def test_epsilon_follows_the_plan_until_another_is_entered_and_is_one_for_all_mo
     retype(train, qtbot, "train_epsilon", "-1")
     assert train.findChild(QLabel, "train_epsilon_problem").isVisible()
     assert train.page.forms.value() is None
+    train.session.set_epsilon(Decimal(1))
+    retype(train, qtbot, "train_epsilon", "1")
+    press(train, "train_model_naive-bayes")
 
+    # Another epsilon in the form is another cost.
+    forecast(train, qtbot)
+    retype(train, qtbot, "train_epsilon", "0.25")
+    assert not train.page.primary.isEnabled()
+    assert text_of(train, "fact_cost") == "working out the cost…"
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 0.25"
 
-def test_the_advised_model_is_listed_and_what_else_fits_is_folded(train, press, qtbot):
-    options = train.page.forms.list.findChildren(QRadioButton)
-    names = [one.objectName().removeprefix("train_model_") for one in options]
-    assert not {"linear-regression", "boosted-trees", "vgg16-head", "mnist-cnn"} & set(names)
-    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
-    assert shown == ["logistic-regression"], "the advised one alone"
-    fold = train.findChild(QPushButton, "train_fold_more")
-    assert fold.text() == "▸ 4 more that fit"
-    fold.setFocus()
-    qtbot.keyClick(fold, Qt.Key.Key_Space)
-    shown = [name for name, one in zip(names, options, strict=True) if one.isVisible()]
-    assert shown == ["logistic-regression", "naive-bayes", "random-forest", "additive-trees", "best-classifier"]
-    qtbot.keyClick(fold, Qt.Key.Key_Tab)
-    assert train.focusWidget().objectName() == "train_model_naive-bayes"
-    assert {"logistic", "mlp", "kmeans", "pca"} <= set(names)
-    press(train, "train_fold_networks")
-    assert train.findChild(QRadioButton, "train_model_mlp").isVisible()
-    train.session.set_target("petal_width")
-    assert train.page.forms.model == "boosted-trees"
-    assert train.findChild(QRadioButton, "train_model_naive-bayes") is None
+    # A wrong field is told below it.
+    press(train, "train_model_logistic")
+    retype(train, qtbot, "train_logistic_batch", "many")
+    problem = train.findChild(QLabel, "train_logistic_batch_problem")
+    assert problem.isVisible()
+    assert not train.page.primary.isEnabled()
+    retype(train, qtbot, "train_logistic_batch", "30")
+    press(train, "train_model_naive-bayes")
+
+    # Without torch the page says what is missing.
+    monkeypatch.setitem(sys.modules, "torch", None)
+    press(train, "train_model_logistic")
+    missing = train.findChild(QLabel, "train_missing")
+    assert missing.isVisible()
+    assert "PyTorch" in missing.text()
+    assert "pip install" in missing.text()
+    assert not train.page.primary.isEnabled()
+    press(train, "train_model_naive-bayes")
+    assert not missing.isVisible()
+
+    # A refused question charges nothing.
+    start("no")
+    assert not train.jobs.running
+    assert not (tmp_path / "model").exists()
+    assert train.session.account.releases == 0
+
+    # A folder that exists is refused and costs nothing.
+    Path(tmp_path / "model").mkdir()
+    (tmp_path / "model" / "file").write_text("mine")
+    start()
+    idle(train)
+    idle(train)
+    assert train.findChild(QLabel, "banner_text").isVisible()
+    assert train.session.account.spent == 0
+    assert (tmp_path / "model" / "file").read_text() == "mine"
 
 
 def test_the_first_showing_works_out_once_what_fits(window, finish, press, monkeypatch):
@@ -247,15 +309,6 @@ def test_the_first_showing_works_out_once_what_fits(window, finish, press, monke
     finish(window, "sample_iris")
     press(window, "tab_train")
     assert len(asked) == 1
-
-
-def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):
-    forecast(train, qtbot)
-    retype(train, qtbot, "train_epsilon", "0.25")
-    assert not train.page.primary.isEnabled()
-    assert text_of(train, "fact_cost") == "working out the cost…"
-    forecast(train, qtbot)
-    assert text_of(train, "fact_cost") == "ε = 0.25"
 
 
 def test_a_delta_at_which_a_row_could_be_published_is_refused_beside_the_cost(train, qtbot, press):
@@ -277,48 +330,6 @@ def test_a_network_tells_noise_steps_and_memory_before_it_starts(train, qtbot, p
     assert "fits, " in text_of(train, "fact_memory")
 
 
-def test_without_torch_the_page_says_what_is_missing(train, press, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    press(train, "train_model_logistic")
-    missing = train.findChild(QLabel, "train_missing")
-    assert missing.isVisible()
-    assert "PyTorch" in missing.text()
-    assert "pip install" in missing.text()
-    assert not train.page.primary.isEnabled()
-    press(train, "train_model_naive-bayes")
-    assert not missing.isVisible()
-
-
-def test_what_is_beyond_the_budget_cannot_be_started_before_the_cap_is_raised(train, start, qtbot, press, idle, answer):
-    start()
-    idle(train)
-    idle(train)
-    account = train.session.account
-    note = train.findChild(QWidget, "note_train")
-    assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
-    assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
-    retype(train, qtbot, "train_epsilon", str(float(account.cap) / 2))
-    qtbot.waitUntil(lambda: "raise the cap of ε" in note.accessibleName())
-    assert not train.findChild(QWidget, "train_start").isEnabled()
-    raised = train.findChild(QWidget, "train_raise_cap")
-    qtbot.waitUntil(lambda: raised.width() <= raised.sizeHint().width())  # not as wide as the card
-    answer("yes")
-    press(train, "train_raise_cap")
-    qtbot.waitUntil(train.findChild(QWidget, "train_start").isEnabled)
-    assert train.session.account.cap == account.cap * 3 / 2
-
-
-def test_a_folder_that_exists_is_refused_and_costs_nothing(train, start, idle, tmp_path):
-    Path(tmp_path / "model").mkdir()
-    (tmp_path / "model" / "file").write_text("mine")
-    start()
-    idle(train)
-    idle(train)
-    assert train.findChild(QLabel, "banner_text").isVisible()
-    assert train.session.account.spent == 0
-    assert (tmp_path / "model" / "file").read_text() == "mine"
-
-
 @needs_torch
 def test_a_delta_that_would_allow_publishing_a_row_is_refused(train, qtbot, press, tmp_path):
     network(train, qtbot, press, tmp_path)
@@ -331,14 +342,6 @@ def test_a_delta_that_would_allow_publishing_a_row_is_refused(train, qtbot, pres
     retype(train, qtbot, "train_logistic_delta", "1e-4")
     forecast(train, qtbot)
     assert not problem.isVisible()
-
-
-def test_a_wrong_field_is_told_below_it(train, qtbot, press):
-    press(train, "train_model_logistic")
-    retype(train, qtbot, "train_logistic_batch", "many")
-    problem = train.findChild(QLabel, "train_logistic_batch_problem")
-    assert problem.isVisible()
-    assert not train.page.primary.isEnabled()
 
 
 @pytest.mark.parametrize(

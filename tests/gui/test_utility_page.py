@@ -87,52 +87,8 @@ def test_a_study_is_run_by_keys_and_tells_itself_in_words(utility, qtbot, idle):
     assert utility.rail.pages["utility"].state(utility.session) == "ready"
 
 
-@pytest.mark.parametrize("edit", ["a column", "the target"])
-def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbot, press, idle, edit):
-    utility.session.set_epsilon(LOW)
-    page, session = ran(utility, qtbot, press, idle, f"{LOW}, {HIGH}"), utility.session
-    assert page.primary.objectName() == "curve_to_train"
-    best = f"Best way to model species at your ε = {LOW}: private model."
-    assert best in utility.findChild(QWidget, "note_utility").accessibleName()
-    before = session.plan
-    if edit == "a column":
-        session.edit_column(before.columns[0].name, "drop it", action="drop")
-    else:
-        session.edit_column(before.columns[0].name, "classes", kind="category", domain=("a", "b"))
-        session.set_target(before.columns[0].name)
-    assert (page.primary.objectName(), page.primary.text()) == ("curve_run", "Run")
-    assert utility.findChild(QWidget, "note_utility").accessibleName() == (
-        "The plan has changed since: Run draws the curve anew."
-    )
-    while session.plan != before:
-        qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
-    assert page.primary.objectName() == "curve_to_train"
-    page._best = lambda: None
-    page.refresh()
-    none = f"Best way to model species at your ε = {LOW}: none, as none is of use."
-    assert none in utility.findChild(QWidget, "note_utility").accessibleName()
-
-
-def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle):
-    before = utility.session.account
-    ran(utility, qtbot, press, idle)
-    after = utility.session.account
-    assert dataclasses.replace(after, seen=before.seen) == before
-    assert "how good a model is at several budgets" in after.seen, "the next question that spends ε says so"
-    assert list((user_data() / "unfinished").glob("*.jsonl")) == []
-
-
-def lines_in(table) -> list[list[str]]:
-    """Return what is copied of each line in sight."""
-    columns = range(table.model().columnCount())
-    return [[copied(table.model().index(row, column)) for column in columns] for row in table.in_sight()]
-
-
-def click_point(page, qtbot, series, index):
-    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=point_at(page, series, index))
-
-
-def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, press, idle):
+def test_a_click_on_a_point_says_what_it_is_and_a_study_of_another_plan_does_not_lead_on(utility, qtbot, press, idle):
+    # A click on a point says what it is and sets nothing.
     utility.session.set_epsilon(LOW)
     page = ran(utility, qtbot, press, idle, f"{LOW}, {HIGH}")
     before = utility.session.plan
@@ -150,16 +106,249 @@ def test_a_click_on_a_point_says_what_it_is_and_sets_nothing(utility, qtbot, pre
     assert utility.session.plan == before
     click_point(page, qtbot, 0, 0)  # the sanitised table teaches nothing
     assert "No better than always naming the majority" in utility.findChild(QLabel, "curve_point_warning").text()
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Escape)
+
+    # A study of a plan that has changed since does not lead on.
+    session, note = utility.session, utility.findChild(QWidget, "note_utility")
+    assert page.primary.objectName() == "curve_to_train"
+    best = f"Best way to model species at your ε = {LOW}: private model."
+    assert best in note.accessibleName()
+    before = session.plan
+    first = before.columns[0].name
+
+    def another_target() -> None:
+        session.edit_column(first, "classes", kind="category", domain=("a", "b"))
+        session.set_target(first)
+
+    for edit in (lambda: session.edit_column(first, "drop it", action="drop"), another_target):
+        edit()
+        assert (page.primary.objectName(), page.primary.text()) == ("curve_run", "Run")
+        assert note.accessibleName() == "The plan has changed since: Run draws the curve anew."
+        while session.plan != before:
+            qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
+        assert page.primary.objectName() == "curve_to_train"
+    page._best = lambda: None
+    page.refresh()
+    none = f"Best way to model species at your ε = {LOW}: none, as none is of use."
+    assert none in note.accessibleName()
+    del page._best
+    page.refresh()
+
+    # The sanitised table is as planned and mechanisms have titles.
+    offered = utility.findChild(QComboBox, "regime_mechanism")
+    titles = [offered.itemText(at) for at in range(offered.count())]
+    assert titles[:2] == ["the plan", "the advisor's choice"]
+    assert "k-ary randomised response" in titles
+    assert not {"grr", "bounded-laplace", "staircase"} & set(titles)
+    assert "locked shares keep their part" in offered.toolTip()
+    assert page.primary.objectName() == "curve_to_train"
+    utility.session.edit_column("petal_width", "another mechanism", mechanism="grr")
+    assert page.primary.objectName() == "curve_run"  # the study was of the former plan
 
 
-def test_a_point_leads_to_its_run_in_compare(utility, qtbot, finish, press, idle):
-    page = ran(utility, qtbot, press, idle)
+def test_a_study_its_curve_and_its_points_by_pointer_and_keys(utility, qtbot, press, idle, finish):
+    # A refused list is told and cannot be run.
+    retype(utility, qtbot, "curve_epsilons", "1, one")
+    problem = utility.findChild(QLabel, "curve_problem")
+    assert problem.isVisible()
+    assert "one" in problem.text()
+    assert not utility.findChild(QWidget, "curve_run").isEnabled()
+
+    # A study spends nothing and leaves no record.
+    before = utility.session.account
+    ran(utility, qtbot, press, idle)
+    after = utility.session.account
+    assert dataclasses.replace(after, seen=before.seen) == before
+    assert "how good a model is at several budgets" in after.seen, "the next question that spends ε says so"
+    assert list((user_data() / "unfinished").glob("*.jsonl")) == []
+
+    # The pointer over a point shows its figures.
+    page = utility.page
+    callout = utility.findChild(QLabel, "curve_callout")
+
+    def pointed():
+        qtbot.mouseMove(page.plot.view, QPoint(3, 3))
+        qtbot.mouseMove(page.plot.view, point_at(page, 0, 1))
+        return callout.isVisible()
+
+    qtbot.waitUntil(pointed)  # the figure may still find its size
+    line = page.figure.series[0]
+    assert f"ε = 10:  {line.mean[1]:.3f}" in callout.text()
+    assert line.name in callout.text()
+
+    # The curve is copied as an image.
+    press(utility, "curve_copy")
+    image = QGuiApplication.clipboard().image()
+    assert image.width() >= page.plot.view.width() > 400
+
+    # The chart stays where it is while the words below it grow. A point that is aimed at does not move away when a
+    # further sentence comes.
+    words, heights = utility.findChild(QLabel, "curve_words"), []
+    for said in ("", "So far: one sentence.", words.text()):
+        words.setText(said)
+        qtbot.wait(50)
+        heights.append(page.plot.height())
+    assert heights == [heights[0]] * 3
+
+    # Bands and baselines go and come back.
+    assert page.figure.baselines
+    press(utility, "curve_baselines")
+    press(utility, "curve_bands")
+    assert page.figure.baselines == ()
+    assert all(s.low == s.mean == s.high for s in page.figure.series)
+    press(utility, "curve_baselines")
+    assert page.figure.baselines
+    press(utility, "curve_bands")
+
+    # The table of figures holds what is drawn and is copied with its badge.
+    press(utility, "curve_as_table")
+    table = page.table
+    assert table.isVisible()
+    assert page._badge.isVisible()
+    assert not page.plot.isVisible()
+    shown_now = {(line[0], line[1]): line[2] for line in lines_in(table)}
+    for series in page.figure.series:
+        for x, mean in zip(series.x, series.mean, strict=True):
+            assert shown_now[series.name, f"{x:g}"] == f"{mean:.4f}"
+    for baseline in page.figure.baselines:
+        assert shown_now[baseline.name, "–"] == f"{baseline.value:.4f}"
+    errors = {line[0]: line[3] for line in lines_in(table) if line[1] == "–"}
+    expected = next(point for point in page._snapshot.result.points if point.regime == "none").standard_error
+    assert errors["no privacy"] == f"{expected:.4f}"
+    assert errors["always the majority"] == "–", "it is no mean"
+    table.selectRow(1)
+    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
+    badge, headings, line = QGuiApplication.clipboard().text().splitlines()
+    assert badge == PRIVATE
+    assert line.split("\t") == lines_in(table)[1]
+    assert len(headings.split("\t")) == 4
+    press(utility, "curve_as_plot")
+    qtbot.waitUntil(page.plot.isVisible)
+
+    # A click beside every point changes nothing.
+    utility.session.undo_stack.clear()  # of the settings
+    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
+    assert not utility.session.undo_stack.canUndo()
+
+    # Another epsilon moves the line and keeps the picture.
+    view = page.plot.view
+    utility.session.set_epsilon(Decimal(4))
+    assert page.plot.view is view
+    assert (view.marked, view.epsilon, view.mark_words) == (True, 4, "your ε = 4")
+    utility.session.set_epsilon(Decimal(50))
+    assert not view.marked
+    utility.session.set_epsilon(Decimal(2))
+    assert view.marked
+    utility.session.set_epsilon(Decimal(1))
+
+    # A point gives its epsilon to the plan by a button and is undone.
+    click_point(page, qtbot, 0, 1)
+    press(utility, "curve_point_take")
+    assert utility.session.plan.epsilon == 10
+    assert "At your ε = 10" in utility.findChild(QLabel, "curve_words").text()
+    qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
+    assert utility.session.plan.epsilon == 1
+
+    # The arrow keys go to a point and return takes it.
+    page.plot.setFocus()
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Return):
+        qtbot.keyClick(page.plot, key)
+    assert utility.focusWidget().objectName() == "curve_point_take"
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
+    assert utility.session.plan.epsilon == 10
+    page.plot.setFocus()
+    qtbot.keyClick(page.plot, Qt.Key.Key_Down)  # the private model's line
+    qtbot.keyClick(page.plot, Qt.Key.Key_Left)
+    qtbot.keyClick(page.plot, Qt.Key.Key_Return)
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Tab)
+    assert utility.focusWidget().objectName() == "curve_point_train"
+    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
+    assert utility.session.plan.epsilon == 10
+    assert utility.session.to_train.value is not None
+    press(utility, "tab_utility")
+    utility.session.set_epsilon(Decimal(1))
+
+    # A point of the private model goes to train and leaves the plan alone.
+    page, before = utility.page, utility.session.plan
+    click_point(page, qtbot, 1, 1)
+    press(utility, "curve_point_train")
+    assert utility.session.plan == before
+    assert utility.session.to_train.value == ("logistic-regression", Decimal("10.0"))
+    assert utility.page.objectName() == "page_train"
+    assert utility.page.forms.value().epsilon == 10
+    assert utility.page.forms.model == "logistic-regression"
+    assert utility.findChild(QWidget, "train_follow").text() == "Use the plan's ε = 1"
+    press(utility, "train_follow")
+    assert utility.page.forms.value().epsilon == 1
+    assert utility.findChild(QWidget, "train_follows").isVisible()
+    press(utility, "tab_utility")
+
+    # A point leads to its run in compare.
     click_point(page, qtbot, 1, 1)
     finish(utility, "curve_point_run")
     assert utility.page.objectName() == "page_compare"
     table = utility.page.table
     assert utility.page.runs.lines[table.currentIndex().row()].kind == "private"
     assert utility.findChild(QComboBox, "compare_epsilon").currentText() == "10"
+    press(utility, "tab_utility")
+
+    # The panel of a point goes with it when the chart becomes lower. The words and the buttons of a whole study
+    # take room from the chart, and may do so just after a click.
+    qtbot.wait(100)
+    click_point(page, qtbot, 0, 1)
+    panel, before, place = utility.findChild(QWidget, "curve_point"), point_at(page, 0, 1), page.panel.pos()
+    utility.resize(utility.width() + 160, utility.height() + 80)
+    qtbot.wait(100)
+    assert point_at(page, 0, 1) != before
+    assert panel.isVisible()
+    assert page.plot.point == (0, 1)
+    assert panel.x() - place.x() == point_at(page, 0, 1).x() - before.x()
+    qtbot.keyClick(utility, Qt.Key.Key_Escape)
+
+    # A point above what is offered to recipients says so before it is taken.
+    page = ran(utility, qtbot, press, idle, epsilons="1, 100")
+    said = utility.findChild(QLabel, "curve_point_offered")
+    click_point(page, qtbot, 0, 1)
+    assert utility.findChild(QWidget, "curve_point_take").isVisible()
+    assert said.isVisible()
+    assert said.text().endswith("ε up to 1.")
+    assert said.text() in utility.findChild(QWidget, "curve_point").accessibleName()
+    assert utility.session.plan.epsilon == 1
+    click_point(page, qtbot, 0, 0)
+    assert not said.isVisible()
+
+    # Only the chosen regimes are trained.
+    press(utility, "regime_sanitized")
+    page = ran(utility, qtbot, press, idle)
+    assert [s.name for s in page.figure.series] == ["private model"]
+    press(utility, "regime_sanitized")
+
+    # Another model is added and only its own is trained anew.
+    page = ran(utility, qtbot, press, idle)
+    menu = utility.findChild(QWidget, "curve_more").menu()
+    action = next(one for one in menu.actions() if one.objectName() == "curve_more_random-forest")
+    action.trigger()
+    assert utility.findChild(QWidget, "curve_more").text() == "+ Random forest"
+    assert page.primary.text() == "Run"
+    finish(utility, "curve_run")
+    assert [run.result.plan.model for run in utility.session.runs][-2:] == ["logistic-regression", "random-forest"]
+    assert len(page.figure.series) == 4
+    assert any(line[0].endswith("Random forest: private model") for line in lines_in(page.table))
+
+    # Another table takes the curve away.
+    utility.open("sample:people")
+    idle(utility)
+    assert page.figure is None
+
+
+def lines_in(table) -> list[list[str]]:
+    """Return what is copied of each line in sight."""
+    columns = range(table.model().columnCount())
+    return [[copied(table.model().index(row, column)) for column in columns] for row in table.in_sight()]
+
+
+def click_point(page, qtbot, series, index):
+    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=point_at(page, series, index))
 
 
 def test_the_epsilon_of_the_plan_is_always_among_the_points_and_marked(utility, qtbot, finish, press, idle):
@@ -199,85 +388,6 @@ def test_made_up_rows_have_no_badge(utility, qtbot, finish, press, idle):
     assert not page._badge.isVisible()
     finish(utility, "tab_compare")
     assert utility.page.figure.badge == ""
-
-
-def test_a_point_gives_its_epsilon_to_the_plan_by_a_button_and_is_undone(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    click_point(page, qtbot, 0, 1)
-    press(utility, "curve_point_take")
-    assert utility.session.plan.epsilon == 10
-    assert "At your ε = 10" in utility.findChild(QLabel, "curve_words").text()
-    qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
-    assert utility.session.plan.epsilon == 1
-
-
-def test_a_point_above_what_is_offered_to_recipients_says_so_before_it_is_taken(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle, epsilons="1, 100")
-    said = utility.findChild(QLabel, "curve_point_offered")
-    click_point(page, qtbot, 0, 1)
-    assert utility.findChild(QWidget, "curve_point_take").isVisible()
-    assert said.isVisible()
-    assert said.text().endswith("ε up to 1.")
-    assert said.text() in utility.findChild(QWidget, "curve_point").accessibleName()
-    assert utility.session.plan.epsilon == 1
-    click_point(page, qtbot, 0, 0)
-    assert not said.isVisible()
-
-
-def test_a_click_beside_every_point_changes_nothing(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    utility.session.undo_stack.clear()  # of the settings
-    qtbot.mouseClick(page.plot.view, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
-    assert not utility.session.undo_stack.canUndo()
-
-
-def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    callout = utility.findChild(QLabel, "curve_callout")
-
-    def pointed():
-        qtbot.mouseMove(page.plot.view, QPoint(3, 3))
-        qtbot.mouseMove(page.plot.view, point_at(page, 0, 1))
-        return callout.isVisible()
-
-    qtbot.waitUntil(pointed)  # the figure may still find its size
-    line = page.figure.series[0]
-    assert f"ε = 10:  {line.mean[1]:.3f}" in callout.text()
-    assert line.name in callout.text()
-
-
-def test_the_arrow_keys_go_to_a_point_and_return_takes_it(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    page.plot.setFocus()
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Return):
-        qtbot.keyClick(page.plot, key)
-    assert utility.focusWidget().objectName() == "curve_point_take"
-    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
-    assert utility.session.plan.epsilon == 10
-    page.plot.setFocus()
-    qtbot.keyClick(page.plot, Qt.Key.Key_Down)  # the private model's line
-    qtbot.keyClick(page.plot, Qt.Key.Key_Left)
-    qtbot.keyClick(page.plot, Qt.Key.Key_Return)
-    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Tab)
-    assert utility.focusWidget().objectName() == "curve_point_train"
-    qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Space)
-    assert utility.session.plan.epsilon == 10
-    assert utility.session.to_train.value is not None
-
-
-def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(utility, qtbot, press, idle):
-    page, before = ran(utility, qtbot, press, idle), utility.session.plan
-    click_point(page, qtbot, 1, 1)
-    press(utility, "curve_point_train")
-    assert utility.session.plan == before
-    assert utility.session.to_train.value == ("logistic-regression", Decimal("10.0"))
-    assert utility.page.objectName() == "page_train"
-    assert utility.page.forms.value().epsilon == 10
-    assert utility.page.forms.model == "logistic-regression"
-    assert utility.findChild(QWidget, "train_follow").text() == "Use the plan's ε = 1"
-    press(utility, "train_follow")
-    assert utility.page.forms.value().epsilon == 1
-    assert utility.findChild(QWidget, "train_follows").isVisible()
 
 
 def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(people, finish, qtbot):
@@ -320,20 +430,6 @@ def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, i
     assert "Locked shares keep their part of it" in utility.statusBar().currentMessage()
 
 
-def test_the_sanitised_table_is_as_planned_and_mechanisms_have_titles(utility, qtbot, press, idle):
-    offered = utility.findChild(QComboBox, "regime_mechanism")
-    titles = [offered.itemText(at) for at in range(offered.count())]
-    assert titles[:2] == ["the plan", "the advisor's choice"]
-    assert "k-ary randomised response" in titles
-    assert not {"grr", "bounded-laplace", "staircase"} & set(titles)
-    assert "locked shares keep their part" in offered.toolTip()
-    utility.session.set_epsilon(LOW)
-    page = ran(utility, qtbot, press, idle, f"{LOW}, {HIGH}")
-    assert page.primary.objectName() == "curve_to_train"
-    utility.session.edit_column("petal_width", "another mechanism", mechanism="grr")
-    assert page.primary.objectName() == "curve_run"  # the study was of the former plan
-
-
 def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons_lists(utility, qtbot, finish, press):
     retype(utility, qtbot, "curve_epsilons", "1, 10")
     retype(utility, qtbot, "curve_repeats", "2")
@@ -360,19 +456,6 @@ def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons
     click_point(utility.page, qtbot, at, alone)
     press(utility, "curve_point_train")
     assert utility.session.to_train.value == ("naive-bayes", (Decimal("1.0"), Decimal("10.0"))[alone])
-
-
-def test_another_model_is_added_and_only_its_own_is_trained_anew(utility, qtbot, finish, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    menu = utility.findChild(QWidget, "curve_more").menu()
-    action = next(one for one in menu.actions() if one.objectName() == "curve_more_random-forest")
-    action.trigger()
-    assert utility.findChild(QWidget, "curve_more").text() == "+ Random forest"
-    assert page.primary.text() == "Run"
-    finish(utility, "curve_run")
-    assert [run.result.plan.model for run in utility.session.runs][-2:] == ["logistic-regression", "random-forest"]
-    assert len(page.figure.series) == 4
-    assert any(line[0].endswith("Random forest: private model") for line in lines_in(page.table))
 
 
 def test_the_standard_comparison_ends_with_a_cancel(utility, finish, press, qtbot):
@@ -407,75 +490,6 @@ def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility
     assert len(utility.session.runs) == 1
 
 
-def test_bands_and_baselines_go_and_come_back(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    assert page.figure.baselines
-    press(utility, "curve_baselines")
-    press(utility, "curve_bands")
-    assert page.figure.baselines == ()
-    assert all(s.low == s.mean == s.high for s in page.figure.series)
-    press(utility, "curve_baselines")
-    assert page.figure.baselines
-
-
-def test_another_epsilon_moves_the_line_and_keeps_the_picture(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    view = page.plot.view
-    utility.session.set_epsilon(Decimal(4))
-    assert page.plot.view is view
-    assert (view.marked, view.epsilon, view.mark_words) == (True, 4, "your ε = 4")
-    utility.session.set_epsilon(Decimal(50))
-    assert not view.marked
-    utility.session.set_epsilon(Decimal(2))
-    assert view.marked
-
-
-def test_only_the_chosen_regimes_are_trained(utility, qtbot, press, idle):
-    press(utility, "regime_sanitized")
-    page = ran(utility, qtbot, press, idle)
-    assert [s.name for s in page.figure.series] == ["private model"]
-
-
-def test_a_refused_list_is_told_and_cannot_be_run(utility, qtbot):
-    retype(utility, qtbot, "curve_epsilons", "1, one")
-    problem = utility.findChild(QLabel, "curve_problem")
-    assert problem.isVisible()
-    assert "one" in problem.text()
-    assert not utility.findChild(QWidget, "curve_run").isEnabled()
-
-
-def test_the_curve_is_copied_as_an_image(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    press(utility, "curve_copy")
-    image = QGuiApplication.clipboard().image()
-    assert image.width() >= page.plot.view.width() > 400
-
-
-def test_the_table_of_figures_holds_what_is_drawn_and_is_copied_with_its_badge(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    press(utility, "curve_as_table")
-    table = page.table
-    assert table.isVisible()
-    assert page._badge.isVisible()
-    assert not page.plot.isVisible()
-    shown_now = {(line[0], line[1]): line[2] for line in lines_in(table)}
-    for series in page.figure.series:
-        for x, mean in zip(series.x, series.mean, strict=True):
-            assert shown_now[series.name, f"{x:g}"] == f"{mean:.4f}"
-    for baseline in page.figure.baselines:
-        assert shown_now[baseline.name, "–"] == f"{baseline.value:.4f}"
-    errors = {line[0]: line[3] for line in lines_in(table) if line[1] == "–"}
-    expected = next(point for point in page._snapshot.result.points if point.regime == "none").standard_error
-    assert errors["no privacy"] == f"{expected:.4f}"
-    assert errors["always the majority"] == "–", "it is no mean"
-    table.selectRow(1)
-    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
-    badge, headings, line = QGuiApplication.clipboard().text().splitlines()
-    assert badge == PRIVATE
-    assert line.split("\t") == lines_in(table)[1]
-    assert len(headings.split("\t")) == 4
-
-
 @pytest.mark.parametrize("suffix", ["png", "svg", "csv"])
 def test_the_curve_is_saved_with_its_badge(utility, qtbot, press, idle, tmp_path, suffix):
     page = ran(utility, qtbot, press, idle)
@@ -489,13 +503,6 @@ def test_the_curve_is_saved_with_its_badge(utility, qtbot, press, idle, tmp_path
         assert b"private" in content.lower()
     else:
         assert content.startswith(b"\x89PNG")
-
-
-def test_another_table_takes_the_curve_away(utility, qtbot, press, idle):
-    page = ran(utility, qtbot, press, idle)
-    utility.open("sample:people")
-    idle(utility)
-    assert page.figure is None
 
 
 FIGURE = CurveFigure(
@@ -569,28 +576,3 @@ def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitis
     for other in ("regime_none", "regime_sanitized", "regime_private"):
         press(utility, other)
     assert page.setup.value().regimes == ("corrected:plan",)
-
-
-def test_the_panel_of_a_point_goes_with_it_when_the_chart_becomes_lower(utility, qtbot, press, idle):
-    """The words and the buttons of a whole study take room from the chart, and may do so just after a click."""
-    page = ran(utility, qtbot, press, idle)
-    qtbot.wait(100)
-    click_point(page, qtbot, 0, 1)
-    panel, before, place = utility.findChild(QWidget, "curve_point"), point_at(page, 0, 1), page.panel.pos()
-    utility.resize(utility.width() + 160, utility.height() + 80)
-    qtbot.wait(100)
-    assert point_at(page, 0, 1) != before
-    assert panel.isVisible()
-    assert page.plot.point == (0, 1)
-    assert panel.x() - place.x() == point_at(page, 0, 1).x() - before.x()
-
-
-def test_the_chart_stays_where_it_is_while_the_words_below_it_grow(utility, qtbot, press, idle):
-    """A point that is aimed at does not move away when a further sentence comes."""
-    page = ran(utility, qtbot, press, idle)
-    words, heights = utility.findChild(QLabel, "curve_words"), []
-    for said in ("", "So far: one sentence.", words.text()):
-        words.setText(said)
-        qtbot.wait(50)
-        heights.append(page.plot.height())
-    assert heights == [heights[0]] * 3
