@@ -49,7 +49,8 @@ def guessed(hands: Hands) -> dict[str, tuple[str, ...]]:
 ALL = {"person_id": ("action",), **dict.fromkeys(("age", "visits", "town"), ("kind", "missing"))}
 
 
-def test_every_guess_is_marked_where_it_stands(hands):
+def test_every_guess_is_marked_refused_kept_and_confirmed_by_one_click(hands, tmp_path):
+    # Every guess is marked where it stands.
     assert guessed(hands) == ALL
     assert hands.cell("attribute_table", "person_id", "Role") == "identifier ?"
     assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
@@ -62,32 +63,58 @@ def test_every_guess_is_marked_where_it_stands(hands):
     assert note == "Guessed from the rows: dropping of person_id; kind and missing values of age, visits and town."
     assert hands.see("data_onward").text() == BUTTON
     assert misfits(hands.window) == []
+    stack = hands.window.session.undo_stack
+    declared = stack.index()
 
-
-def test_one_click_confirms_all_of_it_and_the_path_goes_on(hands):
-    hands.click("data_onward")
-    assert guessed(hands) == {}
-    assert hands.cell("attribute_table", "person_id", "Role") == "identifier"
-    assert hands.cell("attribute_table", "age", "Kind") == "integer"
-    assert hands.window.rail.pages["data"].state(hands.window.session) == "ready"
-    assert hands.see("data_onward").text() == "Decide →"
-    assert hands.see("note_data").accessibleName().startswith("Every public fact is declared.")
-    assert plan(hands).plan().column("age").origin == "declared"
-    hands.click("data_onward")
-    assert hands.window.page.objectName() == "page_ways"
-    hands.idle()
-
-
-def test_the_confirmation_is_undone_and_redone(hands):
+    # The confirmation is undone and redone.
     hands.click("data_onward")
     hands.key(Qt.Key.Key_Z, CTRL)
     assert guessed(hands) == ALL
     assert hands.see("data_onward").text() == BUTTON
     hands.key(Qt.Key.Key_Z, CTRL | SHIFT)
     assert guessed(hands) == {}
+    stack.setIndex(declared)
 
+    # What is edited by hand is confirmed by that.
+    hands.pick("attribute_table", "visits", "Kind", "real")
+    assert guessed(hands)["visits"] == ("missing",)
+    hands.click_cell("attribute_table", "visits", "Attribute")
+    combo = hands.see("fact_missing")
+    assert isinstance(combo, QComboBox)
+    combo.setFocus()
+    hands.key(Qt.Key.Key_End)
+    assert "visits" not in guessed(hands)
+    hands.pick("attribute_table", "person_id", "Role", "–")
+    assert guessed(hands)["person_id"] == ("kind", "missing"), "that it is protected was said; its kind is a guess"
+    hands.click_cell("attribute_table", "town", "Attribute")
+    hands.click("detail_drop")
+    assert "town" not in guessed(hands), "a certificate names no kind of what is dropped"
+    stack.setIndex(declared)
 
-def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
+    # What is taken from the data is a guess again.
+    session = hands.window.session
+    hands.click("data_onward")
+    session.edit_column("visits", "call it real", kind="real")
+    hands.click_cell("attribute_table", "visits", "Attribute")
+    hands.click("take_from_data")
+    assert session.plan.column("visits").kind == "integer"
+    assert guessed(hands) == {"visits": ("kind",)}
+    stack.setIndex(declared)
+
+    # The project keeps each mark.
+    hands.pick("attribute_table", "visits", "Kind", "real")
+    session = hands.window.session
+    file = tmp_path / "people.workbench.toml"
+    file.write_text(project_text(Planned.of(session), tmp_path), "utf-8")
+    raw = tomllib.loads(file.read_text("utf-8"))
+    assert [c.get("origin") for c in raw["column"]] == ["guess"] * 4
+    assert read_project(file).plan == session.plan
+    hands.click("data_onward")
+    assert "guess" not in project_text(Planned.of(session), tmp_path)
+    file.unlink()
+    stack.setIndex(declared)
+
+    # Release is refused with the sentence of the rule.
     session = hands.window.session
     sentence = refusal(plan(hands).guesses()).what.replace("missing", "missing values").replace("action", "dropping")
     hands.finish("tab_rows")
@@ -103,9 +130,9 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
     hands.click("data_onward")
     hands.finish("tab_rows")
     assert hands.see("release_now").isEnabled()
+    stack.setIndex(declared)
 
-
-def test_training_leads_to_the_confirmation(hands):
+    # Training leads to the confirmation.
     hands.window.session.set_target("town")
     hands.finish("tab_train")
     assert "guesses from the rows that nobody has confirmed" in hands.see("note_train").accessibleName()
@@ -113,54 +140,15 @@ def test_training_leads_to_the_confirmation(hands):
     hands.click("train_start")
     assert hands.see("data_onward").text() == BUTTON
 
-
-def test_previews_and_studies_take_a_guess(hands):
-    hands.window.session.set_target("town")
+    # Previews and studies take a guess.
     hands.click("tab_utility")
     hands.until(lambda: hands.window.page.primary.isEnabled())
     hands.finish("tab_preview")
     assert hands.sees("preview_distribution")
+    stack.setIndex(declared)
+    hands.click("tab_data")
 
-
-def test_what_is_edited_by_hand_is_confirmed_by_that(hands):
-    hands.pick("attribute_table", "visits", "Kind", "real")
-    assert guessed(hands)["visits"] == ("missing",)
-    hands.click_cell("attribute_table", "visits", "Attribute")
-    combo = hands.see("fact_missing")
-    assert isinstance(combo, QComboBox)
-    combo.setFocus()
-    hands.key(Qt.Key.Key_End)
-    assert "visits" not in guessed(hands)
-    hands.pick("attribute_table", "person_id", "Role", "–")
-    assert guessed(hands)["person_id"] == ("kind", "missing"), "that it is protected was said; its kind is a guess"
-    hands.click_cell("attribute_table", "town", "Attribute")
-    hands.click("detail_drop")
-    assert "town" not in guessed(hands), "a certificate names no kind of what is dropped"
-
-
-def test_what_is_taken_from_the_data_is_a_guess_again(hands):
-    session = hands.window.session
-    hands.click("data_onward")
-    session.edit_column("visits", "call it real", kind="real")
-    hands.click_cell("attribute_table", "visits", "Attribute")
-    hands.click("take_from_data")
-    assert session.plan.column("visits").kind == "integer"
-    assert guessed(hands) == {"visits": ("kind",)}
-
-
-def test_the_project_keeps_each_mark(hands, tmp_path):
-    hands.pick("attribute_table", "visits", "Kind", "real")
-    session = hands.window.session
-    file = tmp_path / "people.workbench.toml"
-    file.write_text(project_text(Planned.of(session), tmp_path), "utf-8")
-    raw = tomllib.loads(file.read_text("utf-8"))
-    assert [c.get("origin") for c in raw["column"]] == ["guess"] * 4
-    assert read_project(file).plan == session.plan
-    hands.click("data_onward")
-    assert "guess" not in project_text(Planned.of(session), tmp_path)
-
-
-def test_a_project_is_opened_with_its_marks(hands, tmp_path):
+    # A project is opened with its marks.
     file = Path(tmp_path / "people.workbench.toml")
     before = guessed(hands)
     hands.name_file(file)
@@ -172,6 +160,20 @@ def test_a_project_is_opened_with_its_marks(hands, tmp_path):
     hands.idle()
     assert guessed(hands) == before
     assert hands.see("data_onward").text() == BUTTON
+    hands.click("tab_data")
+
+    # One click confirms all of it and the path goes on.
+    hands.click("data_onward")
+    assert guessed(hands) == {}
+    assert hands.cell("attribute_table", "person_id", "Role") == "identifier"
+    assert hands.cell("attribute_table", "age", "Kind") == "integer"
+    assert hands.window.rail.pages["data"].state(hands.window.session) == "ready"
+    assert hands.see("data_onward").text() == "Decide →"
+    assert hands.see("note_data").accessibleName().startswith("Every public fact is declared.")
+    assert plan(hands).plan().column("age").origin == "declared"
+    hands.click("data_onward")
+    assert hands.window.page.objectName() == "page_ways"
+    hands.idle()
 
 
 def test_a_sample_is_declared_and_asks_nothing(people, press, idle):

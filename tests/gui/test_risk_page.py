@@ -77,7 +77,59 @@ def test_figures_follow_each_tick_at_once(hands, monkeypatch, tmp_path):
     assert "0 of 9 rows of the table are unique" in (tmp_path / "r.html").read_text("utf-8")
 
 
-def test_who_is_unique_and_why(hands):
+def test_unique_rows_their_reasons_and_smaller_samples_follow_ticks_by_click_and_key(hands, idle):
+    # A search that is stopped can be asked for again.
+    tick(hands, "age")
+    tick(hands, "age")  # nothing is asked any more
+    assert not hands.sees("risk_figures")
+    for stop in (hands.window.page.escape, hands.window.jobs.cancel_all):
+        hands.click_cell(COLUMNS, "age", "Known")
+        stop()
+        hands.idle()
+        assert not hands.sees("risk_figures")
+        hands.finish("risk_run")
+        assert figures(hands)["smallest class (k)"] == "1"
+        tick(hands, "age")
+    hands.window.session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # A sample of a population has smaller risks.
+    tick(hands, "age")
+    field = hands.see("risk_fraction")
+    assert isinstance(field, QLineEdit)
+    field.setText("10")
+    hands.idle()
+    assert figures(hands)["people"] == "90"
+    assert figures(hands)["highest, presence known (prosecutor)"] == "100 %"
+    assert figures(hands)["highest, presence unknown (journalist)"] == "25.58 %"
+    for wrong in ("ten", "0", "101", "nan"):
+        field.setText(wrong)
+        hands.idle()
+        assert hands.text("risk_problem") == "The sample is a percentage above 0 and at most 100."
+    hands.window.session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # No term of the literature stands alone. Each figure, condition and heading says in plain words what it is; the
+    # term is in brackets behind it.
+    tick(hands, "age")
+    tick(hands, "ill", "Sensitive")
+    hands.idle()
+    terms = re.compile(r"prosecutor|journalist|marketer|\b[kt]\b|ℓ|β|δ|-map|-closeness|-diversity")
+    page = hands.window.page
+    lines = page.figures.lines
+    said = [lines.index(at, 0).data() for at in range(lines.rowCount())]
+    assert sum(bool(terms.search(words)) for words in said) >= 10
+    conditions = [tr_sentence(words) for words in TITLES_OF_MORE.values()]
+    for words in (*said, *conditions):
+        assert not terms.search(words.partition(" (")[0]), words
+    area = page.figures.viewport().width()
+    for at in range(lines.rowCount()):
+        index = lines.index(at, 0)
+        assert page.figures.sizeHintForIndex(index).width() <= page.figures.columnWidth(0) < area, index.data()
+    hands.window.session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # Who is unique and why.
     tick(hands, "age")
     tick(hands, "town")
     hands.click("risk_view_rows")
@@ -93,21 +145,20 @@ def test_who_is_unique_and_why(hands):
     assert hands.cell(COLUMNS, "town", "Adds") == "0 %"
     assert hands.cell(COLUMNS, "age", "HIPAA") == "(C) dates"
     assert "ages over 89" in hands.index(COLUMNS, "age", "HIPAA").data(Qt.ItemDataRole.ToolTipRole)
-
-
-def test_a_sample_of_a_population_has_smaller_risks(hands):
-    tick(hands, "age")
-    field = hands.see("risk_fraction")
-    assert isinstance(field, QLineEdit)
-    field.setText("10")
+    hands.window.session.undo_stack.setIndex(0)
     hands.idle()
-    assert figures(hands)["people"] == "90"
-    assert figures(hands)["highest, presence known (prosecutor)"] == "100 %"
-    assert figures(hands)["highest, presence unknown (journalist)"] == "25.58 %"
-    for wrong in ("ten", "0", "101", "nan"):
-        field.setText(wrong)
-        hands.idle()
-        assert hands.text("risk_problem") == "The sample is a percentage above 0 and at most 100."
+
+    # Space ticks and the button leads on.
+    hands.click_cell(COLUMNS, "town", "Column")
+    hands.key(Qt.Key.Key_Space)
+    hands.idle()
+    assert hands.text("risk_said").startswith("0 of 9")
+    hands.click("risk_generalise")
+    assert hands.window.page.objectName() == "page_generalise"
+    go_to(hands.window, "risk")
+    hands.idle()
+    hands.click("risk_run")
+    assert hands.window.page.objectName() == "page_ways"
 
 
 def test_threshold_distance_and_population_are_under_more(hands, tmp_path):
@@ -171,33 +222,6 @@ def test_what_is_typed_and_chosen_is_taken_back_step_by_step(hands):
     assert figures(hands) == seen
 
 
-def test_a_search_that_is_stopped_can_be_asked_for_again(hands):
-    tick(hands, "age")
-    tick(hands, "age")  # nothing is asked any more
-    assert not hands.sees("risk_figures")
-    for stop in (hands.window.page.escape, hands.window.jobs.cancel_all):
-        hands.click_cell(COLUMNS, "age", "Known")
-        stop()
-        hands.idle()
-        assert not hands.sees("risk_figures")
-        hands.finish("risk_run")
-        assert figures(hands)["smallest class (k)"] == "1"
-        tick(hands, "age")
-
-
-def test_space_ticks_and_the_button_leads_on(hands):
-    hands.click_cell(COLUMNS, "town", "Column")
-    hands.key(Qt.Key.Key_Space)
-    hands.idle()
-    assert hands.text("risk_said").startswith("0 of 9")
-    hands.click("risk_generalise")
-    assert hands.window.page.objectName() == "page_generalise"
-    go_to(hands.window, "risk")
-    hands.idle()
-    hands.click("risk_run")
-    assert hands.window.page.objectName() == "page_ways"
-
-
 def test_a_measure_is_its_line_in_the_list(hands, monkeypatch):
     toy = Measure("toy", "A toy", "toy", lambda subject: {"toy": subject.rows}, lambda f: [Line("rows", str(f["toy"]))])
     monkeypatch.setattr(measures, "MEASURES", (*measures.MEASURES, toy))
@@ -234,22 +258,3 @@ def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path, m
     assert not hands.sees("risk_badge")
     with Ledger.read(None) as book:
         assert book.figures() == []
-
-
-def test_no_term_of_the_literature_stands_alone(hands):
-    """Each figure, condition and heading says in plain words what it is; the term is in brackets behind it."""
-    tick(hands, "age")
-    tick(hands, "ill", "Sensitive")
-    hands.idle()
-    terms = re.compile(r"prosecutor|journalist|marketer|\b[kt]\b|ℓ|β|δ|-map|-closeness|-diversity")
-    page = hands.window.page
-    lines = page.figures.lines
-    said = [lines.index(at, 0).data() for at in range(lines.rowCount())]
-    assert sum(bool(terms.search(words)) for words in said) >= 10
-    conditions = [tr_sentence(words) for words in TITLES_OF_MORE.values()]
-    for words in (*said, *conditions):
-        assert not terms.search(words.partition(" (")[0]), words
-    area = page.figures.viewport().width()
-    for at in range(lines.rowCount()):
-        index = lines.index(at, 0)
-        assert page.figures.sizeHintForIndex(index).width() <= page.figures.columnWidth(0) < area, index.data()
