@@ -40,6 +40,10 @@ COLUMNS = {
 }
 
 
+def untouched(folder: Path) -> None:
+    """Prepare nothing."""
+
+
 @dataclass
 class Request:
     """One bad request.
@@ -60,7 +64,7 @@ class Request:
     table: str | bytes = TABLE
     source: str = "people.csv"
     output: str = "out.csv"
-    before: Callable[[Path], Callable[[], object] | None] = lambda folder: None
+    before: Callable[[Path], Callable[[], object] | None] = untouched
     model: str = ""
     delta: str = "1e-3"
     opens: bool = True
@@ -271,25 +275,49 @@ def recorded() -> list[str]:
         return []
 
 
+def alone(request: Request) -> bool:
+    """Return whether a request needs a ledger, a front end or a file of its own."""
+    return request.before is not untouched or bool(request.model) or not request.opens
+
+
+ALONE = [name for name, request in REQUESTS.items() if alone(request)]
+
+
 @needs_torch
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in REQUESTS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in ALONE])
 def test_both_front_ends_refuse_alike_and_nothing_is_charged(
     name, window, qtbot, press, idle, tmp_path, monkeypatch, capsys
 ):
+    refused_alike(REQUESTS[name], tmp_path, monkeypatch, InTheWindow(window, qtbot, press, idle))
+
+
+def test_both_front_ends_refuse_what_is_planned_wrongly_alike(
+    window, qtbot, press, idle, tmp_path, monkeypatch, capsys, subtests
+):
+    window.session.may_leave = lambda then: True  # each plan goes with its table
+    front = InTheWindow(window, qtbot, press, idle)
+    for number, name in enumerate([one for one in REQUESTS if one not in ALONE]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with subtests.test(name):
+            refused_alike(REQUESTS[name], folder, monkeypatch, front)
+
+
+def refused_alike(request: Request, folder: Path, monkeypatch: pytest.MonkeyPatch, front: InTheWindow) -> None:
+    """Make a request on the command line and in the window, and compare what both say."""
     monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
-    request = REQUESTS[name]
     table = request.table.encode() if isinstance(request.table, str) else request.table
-    (tmp_path / request.source).write_bytes(table)
-    after = request.before(tmp_path)
-    before = counted(), {p: p.stat().st_size for p in tmp_path.rglob("*")}
-    command = on_the_command_line(request, tmp_path, monkeypatch)
+    (folder / request.source).write_bytes(table)
+    after = request.before(folder)
+    before = counted(), {p: p.stat().st_size for p in folder.rglob("*")}
+    command = on_the_command_line(request, folder, monkeypatch)
     assert verdict(command) == request.ends
     if request.ends[1] in ("value-refused", "value-missing"):
         assert recorded() == []  # found before anything was reserved for it
-    said = InTheWindow(window, qtbot, press, idle).ends(request, tmp_path)
+    said = front.ends(request, folder)
     assert verdict(said) == request.ends
     assert said.field == command.field
-    assert (counted(), {p: p.stat().st_size for p in tmp_path.rglob("*")}) == before
+    assert (counted(), {p: p.stat().st_size for p in folder.rglob("*")}) == before
     if request.ends[1] in ("value-refused", "value-missing"):
         assert recorded() == []
     if after is not None:
