@@ -182,16 +182,8 @@ def words_above(window, field) -> str:
     return title.text()
 
 
-def test_the_words_above_the_steps_are_read_whole_at_a_large_text(people, qtbot):
-    people.theme.set_scale(150)
-    Hands(people, qtbot).click_cell("attribute_table", "income", "Attribute")
-    people.session.edit_column("income", "coarser", cells=7)
-    field = people.findChild(QLineEdit, "fact_cells")
-    assert words_above(people, field) == "values, steps of 21,429"
-    qtbot.waitUntil(lambda: not [fault for fault in misfits(people) if "steps of" in fault])
-
-
-def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot):
+def test_steps_unlisted_values_and_rows_of_a_person_are_stated_warned_of_and_undone(people, qtbot):
+    # The steps of the grid are typed and refused with a reason.
     field = people.findChild(QLineEdit, "fact_cells")
     assert field.placeholderText() == "automatic: 83"
     assert words_above(people, field) == "values, steps of 1"
@@ -214,8 +206,32 @@ def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot
     qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
     assert people.session.plan.column("age").cells is None
 
+    # Rows of one person multiply the cost in sight.
+    field = people.findChild(QLineEdit, "rows_per_person")
+    field.selectAll()
+    qtbot.keyClicks(field, "3")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert people.session.plan.rows_per_person == 3
+    assert people.findChild(QLabel, "fact_plan").text() == "ε 3"
+    assert "3 times" in people.findChild(QLabel, "whole_told").accessibleName()
+    field.selectAll()
+    qtbot.keyClicks(field, "none")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert "none" in people.findChild(QLabel, "whole_told").accessibleName()
+    assert people.session.plan.rows_per_person == 3
+    people.session.undo_stack.setIndex(0)
 
-def test_an_unlisted_value_is_collected_by_the_one_that_is_named(people, qtbot):
+    # Keeping the order of rows warns and is undone.
+    box = people.findChild(QCheckBox, "keep_order")
+    qtbot.keyClick(box, Qt.Key.Key_Space)
+    assert people.session.plan.keep_order
+    assert "order" in people.findChild(QLabel, "whole_told").accessibleName()
+    qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
+    QApplication.processEvents()
+    assert not people.session.plan.keep_order
+    assert not box.isChecked()
+
+    # An unlisted value is collected by the one that is named.
     people.page.table.selectRow(3)
     combo = people.findChild(QComboBox, "fact_other")
     choose(qtbot, combo, "male")
@@ -227,6 +243,14 @@ def test_an_unlisted_value_is_collected_by_the_one_that_is_named(people, qtbot):
     assert people.session.plan.column("sex").column().values() == ("female", "male", "another")
     choose(qtbot, combo, "stop the release")
     assert people.session.plan.column("sex").other is None
+
+    # The words above the steps are read whole at a large text.
+    people.theme.set_scale(150)
+    Hands(people, qtbot).click_cell("attribute_table", "income", "Attribute")
+    people.session.edit_column("income", "coarser", cells=7)
+    field = people.findChild(QLineEdit, "fact_cells")
+    assert words_above(people, field) == "values, steps of 21,429"
+    qtbot.waitUntil(lambda: not [fault for fault in misfits(people) if "steps of" in fault])
 
 
 def test_a_draft_holds_every_fact_that_a_plan_can_hold():
@@ -270,32 +294,6 @@ def test_what_was_said_of_the_former_file_goes_with_it(window, tmp_path, load):
     load(window, good)
     assert window.session.opened.title == "good.csv"
     assert not window.findChild(QLabel, "banner_text").isVisible()
-
-
-def test_rows_of_one_person_multiply_the_cost_in_sight(people, qtbot):
-    field = people.findChild(QLineEdit, "rows_per_person")
-    field.selectAll()
-    qtbot.keyClicks(field, "3")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert people.session.plan.rows_per_person == 3
-    assert people.findChild(QLabel, "fact_plan").text() == "ε 3"
-    assert "3 times" in people.findChild(QLabel, "whole_told").accessibleName()
-    field.selectAll()
-    qtbot.keyClicks(field, "none")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert "none" in people.findChild(QLabel, "whole_told").accessibleName()
-    assert people.session.plan.rows_per_person == 3
-
-
-def test_keeping_the_order_of_rows_warns_and_is_undone(people, qtbot):
-    box = people.findChild(QCheckBox, "keep_order")
-    qtbot.keyClick(box, Qt.Key.Key_Space)
-    assert people.session.plan.keep_order
-    assert "order" in people.findChild(QLabel, "whole_told").accessibleName()
-    qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
-    QApplication.processEvents()
-    assert not people.session.plan.keep_order
-    assert not box.isChecked()
 
 
 def test_a_column_that_identifies_a_person_bounds_her_rows_and_is_not_released(window, tmp_path, idle, qtbot):
@@ -364,27 +362,26 @@ def said(window, name: str) -> str:
     return shown.text() if shown.isVisible() else ""
 
 
-def test_values_with_commas_quotes_and_spaces_are_declared_as_they_are(editing, qtbot):
-    paste(editing, qtbot, 'Bath, Avon\n Wells\nSt. "Ives"\nBath\n')
-    assert said(editing, "domain_count") == "4 values"
-    assert "“ Wells”" in said(editing, "domain_told")
-    assert said(editing, "domain_outside") == ""
-    qtbot.keyClick(text(editing), Qt.Key.Key_Return, CTRL)
-    town = editing.session.plan.column("town")
-    assert town.domain == ("Bath, Avon", " Wells", 'St. "Ives"', "Bath")
-    assert town.bounds_origin == "declared"
+def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(editing, qtbot, press):
+    # Escape leaves the list as it was.
+    qtbot.keyClicks(text(editing), "Bath")
+    qtbot.keyClick(text(editing), Qt.Key.Key_Escape)
     assert editing.page.table.isVisible()
-    qtbot.keyClick(editing, Qt.Key.Key_Z, CTRL)
     assert editing.session.plan.column("town").domain is None
+    assert editing.findChild(QAbstractButton, "data_onward").isVisible()
+    press(editing, "fact_values")
 
-
-def test_what_the_rows_hold_and_the_list_does_not_is_named(editing, qtbot):
+    # What the rows hold and the list does not is named.
     paste(editing, qtbot, "Bath\nYork")
     assert "Bath, Avon" in said(editing, "domain_outside")
     assert "3 values" in said(editing, "domain_outside")
 
+    # Spaces at the ends are trimmed by a click.
+    paste(editing, qtbot, " Bath \nYork\n\n")
+    press(editing, "domain_trim")
+    assert listed(text(editing).toPlainText()).values == ("Bath", "York")
 
-def test_a_line_from_a_spreadsheet_is_split_and_each_value_kept_once(editing, qtbot, press):
+    # A line from a spreadsheet is split and each value kept once.
     paste(editing, qtbot, "Bath, York; Bath\tWells")
     assert "one value" in said(editing, "domain_problem").lower()
     assert not editing.findChild(QAbstractButton, "domain_take").isEnabled()
@@ -396,8 +393,33 @@ def test_a_line_from_a_spreadsheet_is_split_and_each_value_kept_once(editing, qt
     qtbot.keyClick(text(editing), Qt.Key.Key_Z, CTRL)
     assert text(editing).toPlainText() == "Bath\nYork\nWells"
 
+    # Values with commas quotes and spaces are declared as they are.
+    paste(editing, qtbot, 'Bath, Avon\n Wells\nSt. "Ives"\nBath\n')
+    assert said(editing, "domain_count") == "4 values"
+    assert "“ Wells”" in said(editing, "domain_told")
+    assert said(editing, "domain_outside") == ""
+    qtbot.keyClick(text(editing), Qt.Key.Key_Return, CTRL)
+    town = editing.session.plan.column("town")
+    assert town.domain == ("Bath, Avon", " Wells", 'St. "Ives"', "Bath")
+    assert town.bounds_origin == "declared"
+    assert editing.page.table.isVisible()
+    qtbot.keyClick(editing, Qt.Key.Key_Z, CTRL)
+    assert editing.session.plan.column("town").domain is None
+    press(editing, "fact_values")
 
-def test_a_list_from_the_data_warns_at_once_until_it_is_called_public(editing, press):
+    # A list from the data that was cleared and brought back still warns.
+    press(editing, "domain_from_data")
+    qtbot.keyClick(text(editing), Qt.Key.Key_A, CTRL)
+    qtbot.keyClick(text(editing), Qt.Key.Key_Delete)
+    assert said(editing, "domain_warning") == ""
+    qtbot.keyClick(text(editing), Qt.Key.Key_Z, CTRL)
+    assert "which ε does not cover" in said(editing, "domain_warning")
+    press(editing, "domain_take")
+    assert editing.session.plan.column("town").bounds_origin == "data"
+    qtbot.keyClick(editing, Qt.Key.Key_Z, CTRL)
+    press(editing, "fact_values")
+
+    # A list from the data warns at once until it is called public.
     press(editing, "domain_from_data")
     assert "which ε does not cover" in said(editing, "domain_warning")
     press(editing, "domain_take")
@@ -409,19 +431,14 @@ def test_a_list_from_the_data_warns_at_once_until_it_is_called_public(editing, p
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "declared"
 
-
-def test_escape_leaves_the_list_as_it_was(editing, qtbot):
-    qtbot.keyClicks(text(editing), "Bath")
-    qtbot.keyClick(text(editing), Qt.Key.Key_Escape)
-    assert editing.page.table.isVisible()
-    assert editing.session.plan.column("town").domain is None
-    assert editing.findChild(QAbstractButton, "data_onward").isVisible()
-
-
-def test_spaces_at_the_ends_are_trimmed_by_a_click(editing, qtbot, press):
-    paste(editing, qtbot, " Bath \nYork\n\n")
-    press(editing, "domain_trim")
-    assert listed(text(editing).toPlainText()).values == ("Bath", "York")
+    # A list of thousands is shown in short and edited whole.
+    values = tuple(f"town {i}" for i in range(5000))
+    editing.session.edit_column("town", "many towns", domain=values, bounds_origin="declared")
+    index = editing.page.table.attributes.index(1, 3)
+    assert index.data().startswith("5,000 values: town 0, town 1, ")
+    for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        assert len(index.data(role)) < 500
+    assert index.data(Qt.ItemDataRole.EditRole).count(",") == 4999
 
 
 def test_a_line_break_within_a_value_has_a_sign_of_its_own():
@@ -434,24 +451,3 @@ def test_a_line_break_within_a_value_has_a_sign_of_its_own():
 def test_a_list_in_a_cell_is_read_as_it_was_written(values):
     column = DraftColumn(name="town", kind="category", domain=values)
     assert read(column, "domain", written(column, "domain")) == values
-
-
-def test_a_list_from_the_data_that_was_cleared_and_brought_back_still_warns(editing, qtbot, press):
-    press(editing, "domain_from_data")
-    qtbot.keyClick(text(editing), Qt.Key.Key_A, CTRL)
-    qtbot.keyClick(text(editing), Qt.Key.Key_Delete)
-    assert said(editing, "domain_warning") == ""
-    qtbot.keyClick(text(editing), Qt.Key.Key_Z, CTRL)
-    assert "which ε does not cover" in said(editing, "domain_warning")
-    press(editing, "domain_take")
-    assert editing.session.plan.column("town").bounds_origin == "data"
-
-
-def test_a_list_of_thousands_is_shown_in_short_and_edited_whole(editing):
-    values = tuple(f"town {i}" for i in range(5000))
-    editing.session.edit_column("town", "many towns", domain=values, bounds_origin="declared")
-    index = editing.page.table.attributes.index(1, 3)
-    assert index.data().startswith("5,000 values: town 0, town 1, ")
-    for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-        assert len(index.data(role)) < 500
-    assert index.data(Qt.ItemDataRole.EditRole).count(",") == 4999

@@ -100,7 +100,10 @@ def choose(window, qtbot, name: str, text: str) -> None:
     assert box.currentText() == text
 
 
-def test_an_empty_page_says_what_to_do_and_needs_nothing_open(page):
+def test_an_empty_page_says_what_to_do_and_takes_a_file_with_a_certificate_from_elsewhere(
+    page, idle, release, tmp_path
+):
+    # An empty page says what to do and needs nothing open.
     assert "Name or drop a file that was released" in text_of(page, "estimate_empty")
     assert not page.findChild(QPushButton, "estimate_run").isEnabled()
     lead = page.findChild(QPushButton, "estimate_to_releases")
@@ -110,6 +113,14 @@ def test_an_empty_page_says_what_to_do_and_needs_nothing_open(page):
     assert not page.findChild(QPushButton, "estimate_export").isVisible()
     assert "no ledger needed" in page.findChild(QLabel, "note_estimate").text()
     assert misfits(page) == []
+
+    # A file is dropped with a certificate from elsewhere.
+    elsewhere = tmp_path / "paper.certificate.json"
+    certificate_of(release).rename(elsewhere)
+    drop_on(page.page, elsewhere, release)
+    idle(page)
+    assert text_of(page, "estimate_said").startswith("✓")
+    assert page.findChild(QWidget, "estimate_certificate").text() == str(elsewhere)
 
 
 def test_an_interval_as_wide_as_its_chart_has_its_name_on_it(qapp, monkeypatch):
@@ -123,7 +134,10 @@ def test_an_interval_as_wide_as_its_chart_has_its_name_on_it(qapp, monkeypatch):
     assert all(box.left() < place.left() < place.right() < box.right() for place, _ in said), image.size()
 
 
-def test_figures_come_from_file_and_certificate_alone(estimated):
+def test_figures_come_from_file_and_certificate_alone_are_drawn_copied_and_compared(
+    estimated, qtbot, press, release, finish
+):
+    # Figures come from file and certificate alone.
     said = text_of(estimated, "estimate_said")
     assert said.startswith("✓ File and certificate agree: 150 rows, ε = 24, release ")
     assert "sepal_width" in said, "a kept column is not covered by ε, and that is said"
@@ -140,8 +154,17 @@ def test_figures_come_from_file_and_certificate_alone(estimated):
     assert PRIVATE not in {label.text() for label in estimated.page.findChildren(QLabel)}
     assert misfits(estimated) == []
 
+    # A copy has all digits and no badge.
+    table = estimated.findChild(QTableView, "estimate_figures")
+    table.setFocus()
+    table.selectAll()
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, mean, *_ = QGuiApplication.clipboard().text().splitlines()
+    assert head.startswith("Of\tEstimate\tLow\tHigh")
+    assert len(mean.split("\t")[1]) > 6
+    assert PRIVATE not in head
 
-def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
+    # The chosen column is drawn and told by the picture.
     table = estimated.findChild(QTableView, "estimate_columns")
     assert "estimated separately" in text_of(estimated, "estimate_apart"), "shape and quartiles can differ"
     table.setFocus()
@@ -160,9 +183,23 @@ def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
         image = chart.grab().toImage()
         colours = {image.pixelColor(x, image.height() // 2).name() for x in range(image.width())}
         assert len(colours) > 1, mode
+    estimated.theme.set_mode("light")
 
+    # The released rows are shown beside what they say.
+    press(estimated, "estimate_view_rows")
+    with release.open(encoding="utf-8", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    shown = estimated.findChild(QTableView, "estimate_rows").model()
+    assert (shown.rowCount(), shown.columnCount()) == (150, len(header))
+    assert [shown.index(7, c).data() for c in range(len(header))] == rows[7]
+    summary = {line[0]: line for line in lines(estimated, "estimate_summary")}
+    assert list(summary) == header
+    assert summary["sepal_width"][-1] == "published as it was"
+    assert summary["sepal_length"][2].startswith("mean ")
+    assert summary["species"][-1].split()[0] in ("setosa", "versicolor", "virginica")
+    assert misfits(estimated) == []
 
-def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, finish, press, qtbot):
+    # A pair of numbers has a correlation and names have none.
     press(estimated, "estimate_view_pairs")
     assert "how often two values occur together" in text_of(estimated, "estimate_pair_said")
     assert estimated.findChild(QComboBox, "estimate_pair_first").currentText() == "sepal_length"
@@ -183,33 +220,10 @@ def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, fini
     assert misfits(estimated) == []
 
 
-def test_the_released_rows_are_shown_beside_what_they_say(estimated, press, release):
-    press(estimated, "estimate_view_rows")
-    with release.open(encoding="utf-8", newline="") as stream:
-        header, *rows = csv.reader(stream)
-    shown = estimated.findChild(QTableView, "estimate_rows").model()
-    assert (shown.rowCount(), shown.columnCount()) == (150, len(header))
-    assert [shown.index(7, c).data() for c in range(len(header))] == rows[7]
-    summary = {line[0]: line for line in lines(estimated, "estimate_summary")}
-    assert list(summary) == header
-    assert summary["sepal_width"][-1] == "published as it was"
-    assert summary["sepal_length"][2].startswith("mean ")
-    assert summary["species"][-1].split()[0] in ("setosa", "versicolor", "virginica")
-    assert misfits(estimated) == []
-
-
-def test_a_copy_has_all_digits_and_no_badge(estimated, qtbot):
-    table = estimated.findChild(QTableView, "estimate_figures")
-    table.setFocus()
-    table.selectAll()
-    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    head, mean, *_ = QGuiApplication.clipboard().text().splitlines()
-    assert head.startswith("Of\tEstimate\tLow\tHigh")
-    assert len(mean.split("\t")[1]) > 6
-    assert PRIVATE not in head
-
-
-def test_every_figure_is_exported_and_never_over_the_release(estimated, finish, press, release, tmp_path, monkeypatch):
+def test_every_figure_is_exported_never_over_the_release_and_a_tampered_file_shows_nothing(
+    estimated, finish, press, release, tmp_path, monkeypatch
+):
+    # Every figure is exported and never over the release.
     press(estimated, "estimate_view_pairs")
     finish(estimated, "estimate_pair")
     target = tmp_path / "figures.csv"
@@ -227,22 +241,12 @@ def test_every_figure_is_exported_and_never_over_the_release(estimated, finish, 
     assert release.read_bytes() == before
     assert sorted(p.name for p in release.parent.iterdir()) == [release.name, certificate_of(release).name]
 
-
-def test_a_tampered_file_is_refused_and_shows_nothing(estimated, finish, release):
+    # A tampered file is refused and shows nothing.
     release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
     finish(estimated, "estimate_run")
     assert "The release is not what its certificate says" in text_of(estimated, "estimate_said")
     assert estimated.findChild(QLabel, "estimate_empty").isVisible()
     assert not estimated.findChild(QPushButton, "estimate_export").isVisible()
-
-
-def test_a_file_is_dropped_with_a_certificate_from_elsewhere(page, idle, release, tmp_path):
-    elsewhere = tmp_path / "paper.certificate.json"
-    certificate_of(release).rename(elsewhere)
-    drop_on(page.page, elsewhere, release)
-    idle(page)
-    assert text_of(page, "estimate_said").startswith("✓")
-    assert page.findChild(QWidget, "estimate_certificate").text() == str(elsewhere)
 
 
 def test_it_is_cancelled_by_its_button_and_begun_anew(page, finish, press, idle, qtbot, release, standstill):

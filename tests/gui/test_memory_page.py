@@ -43,15 +43,61 @@ def test_the_usual_batches_are_to_be_read_whole(page, qtbot, size):
     qtbot.waitUntil(lambda: field.fontMetrics().horizontalAdvance(field.text()) < field.width() - 16)
 
 
-def test_before_it_is_run_the_page_says_what_to_do(page):
+def test_before_it_is_run_the_page_says_what_to_do_and_faults_are_sentences(page, qtbot, press, idle, monkeypatch):
+    # Before it is run the page says what to do.
     assert page.findChild(QCheckBox, "memory_network_mnist-cnn").isChecked()
     assert "press Compute" in text_of(page, "memory_empty")
     assert "no data is read and nothing is charged" in page._note._whole
     assert page.primary.text() == "Compute"
     assert not page.findChild(type(page.primary), "memory_save").isEnabled()
 
+    # What is wrong is told where it is.
+    retype(page.window(), qtbot, "memory_batches", "16,many")
+    assert "not a list of whole numbers" in text_of(page, "memory_batches_problem")
+    assert not page.primary.isEnabled()
+    retype(page.window(), qtbot, "memory_batches", "16")
+    press(page, "memory_network_mnist-cnn")
+    assert not page.primary.isEnabled()
+    assert "at least one network" in page._note._whole
+    press(page, "memory_network_vgg16-head")
+    press(page, "memory_run")
+    idle(page.window())
+    assert "32 × 32 pixels or more" in text_of(page, "memory_problem")
+    press(page, "memory_network_vgg16-head")
+    press(page, "memory_network_mnist-cnn")
 
-def test_every_setting_stands_in_the_table_and_the_chart_has_four_phases(found, press):
+    # A study is cancelled by its button.
+    began = []
+
+    def endless(*given, **more):
+        began.append(True)
+        cancel: CancelToken = given[4]
+        while True:
+            cancel.check()
+
+    monkeypatch.setattr("workbench.deep.memory_study.compare", endless)
+    press(page, "memory_run")
+    qtbot.waitUntil(lambda: bool(began))
+    assert page.findChild(QLineEdit, "memory_batches").isEnabled() is False
+    press(page, "memory_cancel")
+    idle(page.window())
+    assert page.found.result is None
+    assert page.primary.isEnabled()
+
+    # A fault of the study is a sentence.
+    def refused(*given, **more):
+        raise ParameterError("this cannot be", hint="try another")
+
+    monkeypatch.setattr("workbench.deep.memory_study.compare", refused)
+    press(page, "memory_run")
+    idle(page.window())
+    assert "This cannot be" in text_of(page, "memory_problem")
+
+
+def test_a_study_stands_in_table_and_chart_is_saved_and_fits_a_wide_window(
+    found, press, idle, monkeypatch, tmp_path, capsys, qtbot
+):
+    # Every setting stands in the table and the chart has four phases.
     model = found.found.table.model()
     assert model.rowCount() == 2 * 3
     assert [series.name for series in found.found.figure.series] == ["model", "batch", "backward", "step"]
@@ -71,13 +117,40 @@ def test_every_setting_stands_in_the_table_and_the_chart_has_four_phases(found, 
     assert f"{int(cell.data(EXACT)):,}" in cell.data(Qt.ItemDataRole.ToolTipRole)
     assert "Most rows: what fits in" in found._note._whole
     assert "memory is given in pages" in text_of(found, "memory_remarks")
+    press(found, "memory_show_chart")
 
+    # Without data there is nowhere to take a batch.
+    onward = found.primary
+    assert onward.text().startswith("Take this batch")
+    assert not onward.isEnabled()
+    assert "Open a table" in onward.toolTip()
 
-def test_sizes_have_three_digits_small_or_large():
-    assert [decimals(highest) for highest in (0.111, 9.2, 25, 999, 2400)] == [3, 2, 1, 1, 0]
+    # The saved figures are those of the command.
+    ours, theirs = tmp_path / "page.csv", tmp_path / "command.csv"
+    monkeypatch.setattr(memory_page, "ask_where_to_save", lambda *asked: str(ours))
+    press(found, "memory_save")
+    idle(found.window())
+    words = ["memory", "--network", "mnist-cnn", "--batch", "64", "--shape", "1,28,28", "--batches", "32,64,128"]
+    assert command([*words, "-o", str(theirs)]) == 0
+    capsys.readouterr()
+    assert ours.read_bytes() == theirs.read_bytes()
+    assert len(list(csv.DictReader(ours.read_text().splitlines()))) == 6
 
+    # In a wide window the table beside the chart hides no phase.
+    window = found.window()
+    window.resize(2560, 1440)
+    table, plot = found.found.table, found.found.plot
+    qtbot.waitUntil(lambda: table.isVisible() and plot.isVisible() and plot.width() > table.width())
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+    header = table.horizontalHeader()
+    cut = [at for at in range(header.count()) if header.sectionSize(at) < header.sectionSizeHint(at)]
+    assert not cut, "no heading is cut"
+    assert window.minimumSizeHint().width() <= 1280, "and the window can be made small again"
+    told = [text for _, text in settings_ticks(found.found.figure)]
+    assert told == ["32", "64", "128"], "the batches that were asked for"
+    window.resize(1280, 800)
 
-def test_lines_of_every_setting_are_drawn_together(found, qtbot, press):
+    # Lines of every setting are drawn together.
     combo = found.findChild(QComboBox, "memory_chart")
     combo.setFocus()
     qtbot.keyClicks(combo, "Peak")
@@ -90,16 +163,8 @@ def test_lines_of_every_setting_are_drawn_together(found, qtbot, press):
     assert not QGuiApplication.clipboard().pixmap().isNull()
 
 
-def test_the_saved_figures_are_those_of_the_command(found, press, idle, monkeypatch, tmp_path, capsys):
-    ours, theirs = tmp_path / "page.csv", tmp_path / "command.csv"
-    monkeypatch.setattr(memory_page, "ask_where_to_save", lambda *asked: str(ours))
-    press(found, "memory_save")
-    idle(found.window())
-    words = ["memory", "--network", "mnist-cnn", "--batch", "64", "--shape", "1,28,28", "--batches", "32,64,128"]
-    assert command([*words, "-o", str(theirs)]) == 0
-    capsys.readouterr()
-    assert ours.read_bytes() == theirs.read_bytes()
-    assert len(list(csv.DictReader(ours.read_text().splitlines()))) == 6
+def test_sizes_have_three_digits_small_or_large():
+    assert [decimals(highest) for highest in (0.111, 9.2, 25, 999, 2400)] == [3, 2, 1, 1, 0]
 
 
 @pytest.mark.slow  # a picture is drawn by a process of its own
@@ -127,49 +192,6 @@ def test_on_a_gpu_the_jumps_are_explained_and_its_memory_is_asked_for(page, qtbo
     assert page.found.result.fit == 100_000_000
     assert page.found.selected.peak <= 100_000_000
     assert any(row.peak > 100_000_000 for row in page.found.result.rows)
-
-
-def test_what_is_wrong_is_told_where_it_is(page, qtbot, press, idle):
-    retype(page.window(), qtbot, "memory_batches", "16,many")
-    assert "not a list of whole numbers" in text_of(page, "memory_batches_problem")
-    assert not page.primary.isEnabled()
-    retype(page.window(), qtbot, "memory_batches", "16")
-    press(page, "memory_network_mnist-cnn")
-    assert not page.primary.isEnabled()
-    assert "at least one network" in page._note._whole
-    press(page, "memory_network_vgg16-head")
-    press(page, "memory_run")
-    idle(page.window())
-    assert "32 × 32 pixels or more" in text_of(page, "memory_problem")
-
-
-def test_a_study_is_cancelled_by_its_button(page, press, idle, monkeypatch, qtbot):
-    began = []
-
-    def endless(*given, **more):
-        began.append(True)
-        cancel: CancelToken = given[4]
-        while True:
-            cancel.check()
-
-    monkeypatch.setattr("workbench.deep.memory_study.compare", endless)
-    press(page, "memory_run")
-    qtbot.waitUntil(lambda: bool(began))
-    assert page.findChild(QLineEdit, "memory_batches").isEnabled() is False
-    press(page, "memory_cancel")
-    idle(page.window())
-    assert page.found.result is None
-    assert page.primary.isEnabled()
-
-
-def test_a_fault_of_the_study_is_a_sentence(page, press, idle, monkeypatch):
-    def refused(*given, **more):
-        raise ParameterError("this cannot be", hint="try another")
-
-    monkeypatch.setattr("workbench.deep.memory_study.compare", refused)
-    press(page, "memory_run")
-    idle(page.window())
-    assert "This cannot be" in text_of(page, "memory_problem")
 
 
 def test_the_chosen_batch_is_taken_to_train(people, finish, press, idle, qtbot):
@@ -206,27 +228,6 @@ def test_train_leads_to_the_study(people, press):
     assert people.page.objectName() == "page_memory"
 
 
-def test_without_data_there_is_nowhere_to_take_a_batch(found):
-    onward = found.primary
-    assert onward.text().startswith("Take this batch")
-    assert not onward.isEnabled()
-    assert "Open a table" in onward.toolTip()
-
-
-def test_in_a_wide_window_the_table_beside_the_chart_hides_no_phase(found, qtbot):
-    window = found.window()
-    window.resize(2560, 1440)
-    table, plot = found.found.table, found.found.plot
-    qtbot.waitUntil(lambda: table.isVisible() and plot.isVisible() and plot.width() > table.width())
-    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
-    header = table.horizontalHeader()
-    cut = [at for at in range(header.count()) if header.sectionSize(at) < header.sectionSizeHint(at)]
-    assert not cut, "no heading is cut"
-    assert window.minimumSizeHint().width() <= 1280, "and the window can be made small again"
-    told = [text for _, text in settings_ticks(found.found.figure)]
-    assert told == ["32", "64", "128"], "the batches that were asked for"
-
-
 # -- The memory gauge by phase: marks, peaks, the phase that goes on; and what the run card says of the first step
 
 
@@ -254,38 +255,28 @@ def inks(bars: PhaseBars, line: int, ink: str) -> int:
     return sum(all(abs(a - b) < 40 for a, b in zip(pixel, wanted, strict=True)) for pixel in pixels)
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_each_phase_has_its_peak_its_mark_and_the_one_that_goes_on_an_arrow(window, mode):
-    window.theme.set_mode(mode)
-    gauge = window.memory_gauge
-    bars = gauge.phases
-    assert not bars.isVisible(), "without a training there is nothing to show"
-    window.jobs.memory.emit(sample())
-    assert bars.isVisible()
-    assert bars.current == "backward"
-    told = bars.accessibleDescription()
-    assert "model: 90 MB measured, 100 MB predicted" in told
-    assert "step: not begun, 150 MB predicted" in told
-    assert told.endswith("now: backward")
-    theme = window.session.theme
-    assert inks(bars, 2, theme.warn) > 3 * max(1, inks(bars, 0, theme.warn)), "more than was predicted"
-    assert inks(bars, 0, theme.muted) > 1.4 * inks(bars, 3, theme.muted), "a phase that has not begun has no bar"
-    assert gauge.property("look") == "quiet"
-    assert bars.sizeHint().height() <= 80, "the budget is what must be seen"
+def test_the_gauge_shows_phases_in_either_theme_until_the_end_and_paints_what_is_new(window, qtbot):
+    # Each phase has its peak its mark and the one that goes on an arrow.
+    for mode in ("light", "dark"):
+        window.theme.set_mode(mode)
+        gauge = window.memory_gauge
+        bars = gauge.phases
+        assert not bars.isVisible(), "without a training there is nothing to show"
+        window.jobs.memory.emit(sample())
+        assert bars.isVisible()
+        assert bars.current == "backward"
+        told = bars.accessibleDescription()
+        assert "model: 90 MB measured, 100 MB predicted" in told
+        assert "step: not begun, 150 MB predicted" in told
+        assert told.endswith("now: backward")
+        theme = window.session.theme
+        assert inks(bars, 2, theme.warn) > 3 * max(1, inks(bars, 0, theme.warn)), "more than was predicted"
+        assert inks(bars, 0, theme.muted) > 1.4 * inks(bars, 3, theme.muted), "a phase that has not begun has no bar"
+        assert gauge.property("look") == "quiet"
+        assert bars.sizeHint().height() <= 80, "the budget is what must be seen"
+        window.jobs.idle.emit()
 
-
-def test_the_windows_own_samples_leave_the_phases_and_the_end_takes_them_away(window):
-    bars = window.memory_gauge.phases
-    window.jobs.memory.emit(sample())
-    window.jobs.memory.emit(Memory(now=600 * MB, peak=700 * MB))
-    assert bars.isVisible()
-    assert bars.phases == PHASES
-    window.jobs.idle.emit()
-    assert not bars.isVisible()
-    assert bars.phases == ()
-
-
-def test_a_sample_that_says_nothing_new_is_not_painted(window, qtbot):
+    # A sample that says nothing new is not painted.
     bars = window.memory_gauge.phases
     window.jobs.memory.emit(sample())
     qtbot.wait(100)
@@ -299,6 +290,17 @@ def test_a_sample_that_says_nothing_new_is_not_painted(window, qtbot):
     for peak in range(200):
         window.memory_gauge.show_sample(sample(phases=(PhaseMemory("model", 9 * MB, peak * MB), *PHASES[1:])))
     assert (time.process_time() - began) / 200 < 0.02, "25 of them come in a second"
+    del bars.update
+
+    # The windows own samples leave the phases and the end takes them away.
+    bars = window.memory_gauge.phases
+    window.jobs.memory.emit(sample())
+    window.jobs.memory.emit(Memory(now=600 * MB, peak=700 * MB))
+    assert bars.isVisible()
+    assert bars.phases == PHASES
+    window.jobs.idle.emit()
+    assert not bars.isVisible()
+    assert bars.phases == ()
 
 
 def test_figures_share_their_unit_and_a_small_excess_is_no_alarm():

@@ -59,7 +59,15 @@ def faulty(qtbot):
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def test_a_bug_in_a_worker_is_one_sentence_and_a_trace_without_values(faulty, finish, load):
+def test_a_bug_in_a_worker_is_one_sentence_each_time_and_a_trace_without_values(faulty, finish, load):
+    # Each bug is told of once.
+    heard = Heard(faulty)
+    for number in (1, 2):
+        finish(faulty, "faulty_go")
+        assert len(heard.lines) == number
+    assert logged().count("Working on it") == 2
+
+    # A bug in a worker is one sentence and a trace without values.
     heard = Heard(faulty)
     finish(faulty, "faulty_go")
     assert heard.one() == "A bug in the program (KeyError); its trace is in the log."
@@ -68,14 +76,6 @@ def test_a_bug_in_a_worker_is_one_sentence_and_a_trace_without_values(faulty, fi
     assert "Lovelace" not in logged() + banner(faulty)
     load(faulty, "sample:iris")
     assert faulty.session.opened.title == "iris"
-
-
-def test_each_bug_is_told_of_once(faulty, finish):
-    heard = Heard(faulty)
-    for number in (1, 2):
-        finish(faulty, "faulty_go")
-        assert len(heard.lines) == number
-    assert logged().count("Working on it") == 2
 
 
 IN_THE_WINDOW = """
@@ -119,25 +119,21 @@ def test_a_bug_in_the_window_itself_is_told_of_and_it_goes_on():
     assert "Lovelace" not in logged() + done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
+def test_a_file_that_cannot_be_read_is_one_sentence(people, tmp_path, load):
+    path, heard = tmp_path / "big.csv", Heard(people)
+    for content, words in (
+        (None, "there is no such file"),
         (b"", "the file is empty"),
         (b"a,b\n1,2\n3\n", "line 3"),
         (b"\x89PNG\r\n\x1a\n" + bytes(300), "big.csv"),
         (b"a,b\n", "no rows"),
-        (None, "there is no such file"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_one_sentence(people, tmp_path, load, content, words):
-    path = tmp_path / "big.csv"
-    if content is not None:
-        path.write_bytes(content)
-    heard = Heard(people)
-    load(people, path)
-    assert words in heard.one().lower()
-    assert people.session.opened.title == "people"
-    assert logged() == ""
+    ):
+        if content is not None:
+            path.write_bytes(content)
+        load(people, path)
+        assert words in heard.one().lower()
+        assert people.session.opened.title == "people"
+        assert logged() == ""
 
 
 @pytest.fixture

@@ -54,7 +54,8 @@ def double_click(hands: Hands, name: str) -> None:
     hands.qtbot.mouseDClick(hands.window.windowHandle(), LEFT, pos=place)
 
 
-def test_no_button_of_a_card_needs_a_scroll(hands):
+def test_entries_and_double_clicks_on_the_card_of_a_column_do_what_was_meant(hands):
+    # No button of a card needs a scroll.
     area = hands.window.findChild(QScrollArea, "body_data").viewport()
     named = ("take_from_data", "find_privately", "detail_drop", "detail_target")
     for column in ("Geburtsdatum", "PLZ", "Alter", "Raucher", "Diagnose"):
@@ -64,6 +65,83 @@ def test_no_button_of_a_card_needs_a_scroll(hands):
             button = hands.window.findChild(QPushButton, name)
             assert button.isVisible()
             assert button.mapTo(area, QPoint(0, button.height())).y() <= area.height(), f"{name} of {column}"
+
+    # What was read off the rows says so first and in its colour.
+    choose(hands, "PLZ")
+    hands.click("take_from_data")
+    index = hands.index(TABLE, "PLZ", "Lower bound")
+    assert index.data().startswith("⚠ (data) ")
+    view, option = hands.table(TABLE), QStyleOptionViewItem()
+    view.itemDelegateForIndex(index).initStyleOption(option, index)
+    assert option.palette.color(QPalette.ColorRole.HighlightedText) == QColor(hands.window.session.theme.warn)
+    hands.window.session.undo_stack.setIndex(0)
+
+    # A refused entry is forgotten with the next step.
+    hands.type_in_cell(TABLE, "Alter", "Lower bound", "1,2,3")
+    assert "1234.5" in problem(hands)
+    choose(hands, "PLZ")
+    choose(hands, "Diagnose")
+    choose(hands, "Alter")
+    assert problem(hands) == ""
+    hands.type_in_cell(TABLE, "Alter", "Lower bound", "young")
+    assert problem(hands)
+    hands.click("detail_drop")
+    assert problem(hands) == ""
+    hands.window.session.undo_stack.setIndex(0)
+
+    # A double click on take from data drops nothing.
+    choose(hands, "Alter")
+    double_click(hands, "take_from_data")
+    age = hands.window.session.plan.column("Alter")
+    assert (age.action, age.bounds_origin) == ("protect", "data")
+    assert hands.focus.objectName() == "fact_missing"
+    hands.window.session.undo_stack.setIndex(0)
+
+    # A double click drops and does not bring back.
+    choose(hands, "Diagnose")
+    double_click(hands, "detail_drop")
+    assert hands.window.session.plan.column("Diagnose").action == "drop"
+    hands.window.session.undo_stack.setIndex(0)
+
+    # A column that is dropped is not predicted.
+    choose(hands, "Diagnose")
+    hands.click("detail_target")
+    assert hands.window.session.target == "Diagnose"
+    hands.click("detail_drop")
+    assert hands.window.session.target is None
+    assert not hands.window.findChild(type(hands.see("detail_drop")), "detail_target").isEnabled()
+    hands.pick(TABLE, "Diagnose", "Role", "target")
+    assert hands.window.session.plan.column("Diagnose").protected
+    hands.window.session.undo_stack.setIndex(0)
+
+    # A date is typed in the order that was declared.
+    choose(hands, "Geburtsdatum")
+    assert "date_order" not in hands.text("suspicion_0")
+    hands.click("suspicion_accept_0")
+    assert not hands.sees("suspicion_0")
+    hands.type_in_cell(TABLE, "Geburtsdatum", "Lower bound", "01/12/1900")
+    assert hands.cell(TABLE, "Geburtsdatum", "Lower bound") == "1900-12-01"
+    hands.type_in_cell(TABLE, "Geburtsdatum", "Upper bound", "1899-01-01")
+    assert "1900-12-01 is not below the upper bound 1899-01-01" in problem(hands)
+    hands.window.session.undo_stack.setIndex(0)
+
+    # Bounds the wrong way round raise no banner and the rest is kept.
+    hands.type_in_cell(TABLE, "Gehalt", "Lower bound", "1,50")
+    assert hands.window.session.plan.column("Gehalt").lower == 1.5
+    hands.type_in_cell(TABLE, "Alter", "Lower bound", "120")
+    hands.type_in_cell(TABLE, "Alter", "Upper bound", "0")
+    assert hands.cell(TABLE, "Alter", "Lower bound").startswith("✕ 120")
+    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or correct them."
+
+    def kept() -> bool:
+        files = list((user_state() / "unsaved").glob("*"))
+        return any("lower = 1.5" in Path(f).read_text("utf-8") for f in files if f.is_file())
+
+    hands.until(kept)
+    hands.idle()
+    assert not hands.sees("banner")
+    hands.key(Qt.Key.Key_Z, CTRL)
+    assert problem(hands) == ""
 
 
 def problem(hands: Hands) -> str:
@@ -83,84 +161,6 @@ def test_no_attribute_makes_the_window_wider_than_the_display(hands):
         hands.idle()
         assert hands.window.minimumSizeHint().width() <= 1280, page
         assert (hands.window.width(), hands.window.height()) == (1280, 800), page
-
-
-def test_a_double_click_on_take_from_data_drops_nothing(hands):
-    choose(hands, "Alter")
-    double_click(hands, "take_from_data")
-    age = hands.window.session.plan.column("Alter")
-    assert (age.action, age.bounds_origin) == ("protect", "data")
-    assert hands.focus.objectName() == "fact_missing"
-
-
-def test_a_double_click_drops_and_does_not_bring_back(hands):
-    choose(hands, "Diagnose")
-    double_click(hands, "detail_drop")
-    assert hands.window.session.plan.column("Diagnose").action == "drop"
-
-
-def test_bounds_the_wrong_way_round_raise_no_banner_and_the_rest_is_kept(hands):
-    hands.type_in_cell(TABLE, "Gehalt", "Lower bound", "1,50")
-    assert hands.window.session.plan.column("Gehalt").lower == 1.5
-    hands.type_in_cell(TABLE, "Alter", "Lower bound", "120")
-    hands.type_in_cell(TABLE, "Alter", "Upper bound", "0")
-    assert hands.cell(TABLE, "Alter", "Lower bound").startswith("✕ 120")
-    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or correct them."
-
-    def kept() -> bool:
-        files = list((user_state() / "unsaved").glob("*"))
-        return any("lower = 1.5" in Path(f).read_text("utf-8") for f in files if f.is_file())
-
-    hands.until(kept)
-    hands.idle()
-    assert not hands.sees("banner")
-    hands.key(Qt.Key.Key_Z, CTRL)
-    assert problem(hands) == ""
-
-
-def test_a_refused_entry_is_forgotten_with_the_next_step(hands):
-    hands.type_in_cell(TABLE, "Alter", "Lower bound", "1,2,3")
-    assert "1234.5" in problem(hands)
-    choose(hands, "PLZ")
-    choose(hands, "Diagnose")
-    choose(hands, "Alter")
-    assert problem(hands) == ""
-    hands.type_in_cell(TABLE, "Alter", "Lower bound", "young")
-    assert problem(hands)
-    hands.click("detail_drop")
-    assert problem(hands) == ""
-
-
-def test_a_date_is_typed_in_the_order_that_was_declared(hands):
-    choose(hands, "Geburtsdatum")
-    assert "date_order" not in hands.text("suspicion_0")
-    hands.click("suspicion_accept_0")
-    assert not hands.sees("suspicion_0")
-    hands.type_in_cell(TABLE, "Geburtsdatum", "Lower bound", "01/12/1900")
-    assert hands.cell(TABLE, "Geburtsdatum", "Lower bound") == "1900-12-01"
-    hands.type_in_cell(TABLE, "Geburtsdatum", "Upper bound", "1899-01-01")
-    assert "1900-12-01 is not below the upper bound 1899-01-01" in problem(hands)
-
-
-def test_what_was_read_off_the_rows_says_so_first_and_in_its_colour(hands):
-    choose(hands, "PLZ")
-    hands.click("take_from_data")
-    index = hands.index(TABLE, "PLZ", "Lower bound")
-    assert index.data().startswith("⚠ (data) ")
-    view, option = hands.table(TABLE), QStyleOptionViewItem()
-    view.itemDelegateForIndex(index).initStyleOption(option, index)
-    assert option.palette.color(QPalette.ColorRole.HighlightedText) == QColor(hands.window.session.theme.warn)
-
-
-def test_a_column_that_is_dropped_is_not_predicted(hands):
-    choose(hands, "Diagnose")
-    hands.click("detail_target")
-    assert hands.window.session.target == "Diagnose"
-    hands.click("detail_drop")
-    assert hands.window.session.target is None
-    assert not hands.window.findChild(type(hands.see("detail_drop")), "detail_target").isEnabled()
-    hands.pick(TABLE, "Diagnose", "Role", "target")
-    assert hands.window.session.plan.column("Diagnose").protected
 
 
 def test_a_declared_order_reads_dates_and_the_other_is_refused_with_its_form():

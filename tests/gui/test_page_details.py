@@ -40,7 +40,15 @@ def middle(window: QWidget, part: QWidget) -> int:
     return part.mapTo(window, part.rect().center()).y()
 
 
-def test_without_a_table_a_page_hides_what_works_on_one_and_leads_to_the_data(window, press):
+def test_without_a_table_every_page_hides_what_works_on_one_and_its_highlighted_button_opens_one(window, press):
+    # An empty page highlights the one button that leads on.
+    for page in ("questions", "risk", "ways", "protect", "preview", "release", "generalise", "compare", "released"):
+        show(window, page)
+        buttons = window.page.findChildren(QPushButton)
+        leads = [part.objectName() for part in buttons if part.isVisible() and part.property("look") == "primary"]
+        assert leads == [f"{page}_nothing_go"], page
+
+    # Without a table a page hides what works on one and leads to the data.
     for page, leads, hidden in (
         ("why", "why_run", ()),
         ("protect", "protect_nothing_go", ("to_preview",)),
@@ -53,22 +61,13 @@ def test_without_a_table_a_page_hides_what_works_on_one_and_leads_to_the_data(wi
         press(window, leads)
         assert window.page.objectName() == "page_data", page
 
-
-def test_an_empty_page_highlights_the_one_button_that_leads_on(window):
-    for page in ("questions", "risk", "ways", "protect", "preview", "release", "generalise", "compare", "released"):
+    # Without a table the highlighted button opens one.
+    for page in ("questions", "risk", "ways", "protect", "preview", "release", "generalise"):
         show(window, page)
-        buttons = window.page.findChildren(QPushButton)
-        leads = [part.objectName() for part in buttons if part.isVisible() and part.property("look") == "primary"]
-        assert leads == [f"{page}_nothing_go"], page
-
-
-@pytest.mark.parametrize("page", ["questions", "risk", "ways", "protect", "preview", "release", "generalise"])
-def test_without_a_table_the_highlighted_button_opens_one(window, press, page):
-    show(window, page)
-    leads = window.page.findChild(QPushButton, f"{page}_nothing_go")
-    assert leads.text() == leads.accessibleName() == "Open a table →"
-    press(window, leads.objectName())
-    assert window.page.objectName() == "page_data"
+        leads = window.page.findChild(QPushButton, f"{page}_nothing_go")
+        assert leads.text() == leads.accessibleName() == "Open a table →"
+        press(window, leads.objectName())
+        assert window.page.objectName() == "page_data"
 
 
 def test_with_a_table_whose_columns_are_all_dropped_the_rows_lead_to_the_columns(people, press):
@@ -103,11 +102,44 @@ def test_the_charts_of_a_run_are_below_one_another_in_large_text(window, qtbot):
     qtbot.waitUntil(lambda: card.loss.y() >= card.accuracy.y() + card.accuracy.height())
 
 
-def test_the_fields_below_the_columns_stand_in_one_line(own, qtbot):
+def test_fields_names_figures_and_words_stand_where_they_are_read(own, qtbot):
+    # The fields below the columns stand in one line.
     own.click("tab_data")
     own.idle()
     names = "rows_per_person", "unit", "keep_order", "replace_invalid"
     qtbot.waitUntil(lambda: len({middle(own.window, own.see(name)) for name in names}) == 1)
+
+    # A name is whole beside all that can be asked of its column.
+    own.click("tab_statistics")
+    own.idle()
+    figures = own.table("statistics_table")
+    assert figures.columnWidth(0) >= figures.fontMetrics().horizontalAdvance("BloodPressure") + 22
+
+    # The exact figures are computed when the calculator is seen again.
+    own.click("tab_calculator")
+    own.click("tab_data")  # before they were begun
+    own.idle()
+    own.click("tab_calculator")
+    qtbot.waitUntil(lambda: own.text("fact_pld").startswith("ε = "))
+
+    # The words of your epsilon hide no line.
+    add(own.window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
+    own.click("tab_compare")
+    own.idle()
+    view = own.window.page.plot.view
+    words = view.mark_box()
+    assert view.marked
+    for line in view.figure.series:
+        for at in range(len(line.x)):
+            assert not words.contains(view.place_of(view.figure.series.index(line), at)), line.name
+
+    # The letters of a curve are as large as all others.
+    sizes = []
+    for name in ("text_normal", "text_larger", "text_normal"):
+        own.window.menus.actions[name].trigger()
+        sizes.append(own.window.page.plot.view.mark_box().height())
+    assert sizes[0] < sizes[1]
+    assert sizes[2] == sizes[0]
 
 
 def test_a_model_asks_what_to_predict_where_it_is_trained(own, qtbot):
@@ -155,33 +187,6 @@ def test_predictions_come_into_sight_and_their_figures_end_in_one_line(trained, 
     assert right[:4] == [False, True, True, True]
 
 
-def test_a_name_is_whole_beside_all_that_can_be_asked_of_its_column(own):
-    own.click("tab_statistics")
-    own.idle()
-    figures = own.table("statistics_table")
-    assert figures.columnWidth(0) >= figures.fontMetrics().horizontalAdvance("BloodPressure") + 22
-
-
-def test_the_exact_figures_are_computed_when_the_calculator_is_seen_again(own, qtbot):
-    own.click("tab_calculator")
-    own.click("tab_data")  # before they were begun
-    own.idle()
-    own.click("tab_calculator")
-    qtbot.waitUntil(lambda: own.text("fact_pld").startswith("ε = "))
-
-
-def test_the_words_of_your_epsilon_hide_no_line(own):
-    add(own.window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
-    own.click("tab_compare")
-    own.idle()
-    view = own.window.page.plot.view
-    words = view.mark_box()
-    assert view.marked
-    for line in view.figure.series:
-        for at in range(len(line.x)):
-            assert not words.contains(view.place_of(view.figure.series.index(line), at)), line.name
-
-
 def test_every_topic_of_the_help_is_read_whole(hands, qtbot):
     hands.click("tab_help")
     topics = hands.see("help_topics")
@@ -195,24 +200,8 @@ def test_every_topic_of_the_help_is_read_whole(hands, qtbot):
         assert place.height() >= needed.height(), item.text()
 
 
-@pytest.mark.parametrize("page", ["utility", "compare"])
-def test_large_text_widens_no_window_that_shows_a_curve(own, page, qtbot):
-    window = own.window
-    window.session.set_target("town")
-    window.resize(1280, 800)
-    try:
-        window.theme.set_scale(150)
-        add(window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
-        for at in ("data", page):
-            own.click(f"tab_{at}")
-            own.idle()
-            qtbot.wait(50)
-            assert window.width() == 1280, at
-    finally:
-        window.theme.set_scale(100)
-
-
-def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
+def test_large_text_widens_no_window_squeezes_no_field_and_help_comes_into_sight(own, qtbot):
+    # No field below the columns is squeezed by large text.
     own.window.resize(1280, 800)
     own.click("tab_data")
     try:
@@ -228,6 +217,33 @@ def test_no_field_below_the_columns_is_squeezed_by_large_text(own, qtbot):
         qtbot.waitUntil(lambda: page.maximum() == 0, timeout=5000)  # what is out of sight needs no room
     finally:
         own.window.theme.set_scale(100)
+    own.click("view_attributes")
+
+    # Help that is asked for comes into sight where text is large.
+    window = own.window
+    window.resize(1280, 800)
+    try:
+        window.theme.set_scale(150)
+        own.click("tab_ways")
+        own.idle()
+        window.menus._show_page_help()
+        top = lambda: window.help_panel.mapTo(window.gauges.viewport(), QPoint()).y()  # noqa: E731 - asked for again
+        qtbot.waitUntil(lambda: 0 <= top() < window.gauges.viewport().height() / 2, timeout=5000)
+    finally:
+        window.theme.set_scale(100)
+
+    # Large text widens no window that shows a curve.
+    window.session.set_target("town")
+    try:
+        window.theme.set_scale(150)
+        add(window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
+        for at in ("data", "utility", "data", "compare"):
+            own.click(f"tab_{at}")
+            own.idle()
+            qtbot.wait(50)
+            assert window.width() == 1280, at
+    finally:
+        window.theme.set_scale(100)
 
 
 def test_a_new_look_of_every_page_asks_for_patience(people, monkeypatch):
@@ -238,18 +254,6 @@ def test_a_new_look_of_every_page_asks_for_patience(people, monkeypatch):
         people.menus.actions[name].trigger()
         assert asked == [Qt.CursorShape.WaitCursor, Qt.CursorShape.ArrowCursor], name
         asked.clear()
-
-
-def test_the_letters_of_a_curve_are_as_large_as_all_others(own):
-    add(own.window, study("logistic-regression", epsilons=(0.5, 1.0, 2.0)), "own")
-    own.click("tab_compare")
-    own.idle()
-    sizes = []
-    for name in ("text_normal", "text_larger", "text_normal"):
-        own.window.menus.actions[name].trigger()
-        sizes.append(own.window.page.plot.view.mark_box().height())
-    assert sizes[0] < sizes[1]
-    assert sizes[2] == sizes[0]
 
 
 def test_large_text_cuts_no_mechanism_and_no_open_bound(hands, tmp_path, qtbot):
@@ -278,17 +282,3 @@ def test_large_text_cuts_no_mechanism_and_no_open_bound(hands, tmp_path, qtbot):
         assert cut, "else the second line is not tried"
     finally:
         hands.window.theme.set_scale(100)
-
-
-def test_help_that_is_asked_for_comes_into_sight_where_text_is_large(own, qtbot):
-    window = own.window
-    window.resize(1280, 800)
-    try:
-        window.theme.set_scale(150)
-        own.click("tab_ways")
-        own.idle()
-        window.menus._show_page_help()
-        top = lambda: window.help_panel.mapTo(window.gauges.viewport(), QPoint()).y()  # noqa: E731 - asked for again
-        qtbot.waitUntil(lambda: 0 <= top() < window.gauges.viewport().height() / 2, timeout=5000)
-    finally:
-        window.theme.set_scale(100)

@@ -199,13 +199,48 @@ def questions_are_whole(table) -> bool:
     return True
 
 
-def test_a_job_that_comes_moves_no_room(people, qtbot) -> None:
+def test_columns_their_facts_and_help_are_read_whole_at_large_text(people, press, idle, qtbot):
+    # Columns and their facts are read whole.
+    press(people, "tab_data")
+    enlarged(people, qtbot)
+    table = people.findChild(QTableView, "attribute_table")
+    assert table.horizontalScrollBar().maximum() == 0
+    missing = people.findChild(QComboBox, "fact_missing")
+    qtbot.waitUntil(lambda: missing.width() >= missing.sizeHint().width())
+    press(people, "tab_questions")
+    columns = people.findChild(QTableView, "question_columns")
+    qtbot.waitUntil(lambda: columns.columnWidth(2) >= columns.fontMetrics().horizontalAdvance("category") + 22)
+    assert columns.horizontalScrollBar().maximum() == 0
+
+    # The help beside a page comes into sight below a long budget.
+    enlarged(people, qtbot)
+    people.show_page("ways")
+    qtbot.keyClick(people, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
+    seen = people.gauges.viewport()
+    qtbot.waitUntil(lambda: people.help_panel.mapTo(seen, QPoint(0, 0)).y() <= 12)
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert people.gauges.verticalScrollBar().value() == 0, "the budget is in sight again"
+
+    # A job that comes moves no room.
     enlarged(people, qtbot)
     places = [button.y() for button in people.rail.buttons.values()]
     people.jobs_panel.setFixedHeight(140)
     people.jobs_panel.show()
     qtbot.wait(50)
     assert [button.y() for button in people.rail.buttons.values()] == places
+    people.jobs_panel.setMinimumHeight(0)
+    people.jobs_panel.setMaximumHeight(16777215)
+    people.jobs_panel.hide()
+    press(people, "tab_data")
+
+    # A bound that is not declared has the room that other columns do not need.
+    people.session.edit_column("age", "bounds", lower=None, upper=None)
+    enlarged(people, qtbot)
+    table = people.findChild(QTableView, "attribute_table")
+    bounds = [table.model().index(2, column) for column in (3, 4)]
+    assert [bound.data() for bound in bounds] == ["not declared"] * 2
+    qtbot.waitUntil(lambda: all(table.sizeHintForIndex(i).width() <= table.columnWidth(i.column()) for i in bounds))
+    assert table.horizontalScrollBar().maximum() == 0
 
 
 def test_memory_is_not_scrolled_sideways(people, press, idle, qtbot) -> None:
@@ -248,39 +283,6 @@ def test_runs_are_compared_without_scrolling_and_the_line_below_says_the_rest(pe
         assert ("Repeats: " in people.findChild(QLabel, "note_compare").text()) is not whole
 
 
-def test_the_help_beside_a_page_comes_into_sight_below_a_long_budget(people, qtbot) -> None:
-    enlarged(people, qtbot)
-    people.show_page("ways")
-    qtbot.keyClick(people, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
-    seen = people.gauges.viewport()
-    qtbot.waitUntil(lambda: people.help_panel.mapTo(seen, QPoint(0, 0)).y() <= 12)
-    qtbot.keyClick(people, Qt.Key.Key_Escape)
-    assert people.gauges.verticalScrollBar().value() == 0, "the budget is in sight again"
-
-
-def test_columns_and_their_facts_are_read_whole(people, press, idle, qtbot) -> None:
-    press(people, "tab_data")
-    enlarged(people, qtbot)
-    table = people.findChild(QTableView, "attribute_table")
-    assert table.horizontalScrollBar().maximum() == 0
-    missing = people.findChild(QComboBox, "fact_missing")
-    qtbot.waitUntil(lambda: missing.width() >= missing.sizeHint().width())
-    press(people, "tab_questions")
-    columns = people.findChild(QTableView, "question_columns")
-    qtbot.waitUntil(lambda: columns.columnWidth(2) >= columns.fontMetrics().horizontalAdvance("category") + 22)
-    assert columns.horizontalScrollBar().maximum() == 0
-
-
-def test_a_bound_that_is_not_declared_has_the_room_that_other_columns_do_not_need(people, qtbot) -> None:
-    people.session.edit_column("age", "bounds", lower=None, upper=None)
-    enlarged(people, qtbot)
-    table = people.findChild(QTableView, "attribute_table")
-    bounds = [table.model().index(2, column) for column in (3, 4)]
-    assert [bound.data() for bound in bounds] == ["not declared"] * 2
-    qtbot.waitUntil(lambda: all(table.sizeHintForIndex(i).width() <= table.columnWidth(i.column()) for i in bounds))
-    assert table.horizontalScrollBar().maximum() == 0
-
-
 def test_a_long_name_takes_the_room_that_other_columns_can_spare(window, load, tmp_path, qtbot) -> None:
     window.resize(1280, 800)
     name = "DiabetesPedigreeFunction"
@@ -298,7 +300,20 @@ def test_a_long_name_takes_the_room_that_other_columns_can_spare(window, load, t
     assert table.horizontalScrollBar().maximum() == 0
 
 
-def test_every_figure_of_the_shares_is_whole(people, finish, qtbot) -> None:
+def test_shares_and_the_bars_of_mechanisms_are_whole_at_large_text(people, finish, idle, qtbot):
+    # The bars of mechanisms keep their names.
+    finish(people, "tab_protect")
+    bars = people.findChild(QWidget, "candidate_bars")
+    before = bars.height()
+    enlarged(people, qtbot)
+    assert people.findChild(QWidget, "plan_epsilon_slider").width() >= 100  # a value can be aimed at
+    idle(people)
+    qtbot.waitUntil(lambda: bars.height() >= bars.minimumHeight() > 0)
+    assert bars.minimumHeight() <= 1.2 * before  # fewer lines, not taller: the picture below keeps its room
+    people.theme.set_scale(100)
+    qtbot.waitUntil(lambda: bars.minimumHeight() % 25 == 0)  # as many as before
+
+    # Every figure of the shares is whole.
     people.session.set_epsilon(Decimal("1.234567"))
     enlarged(people, qtbot)
     finish(people, "tab_protect")
@@ -317,19 +332,6 @@ def test_a_note_is_above_the_buttons_that_leave_it_no_room(people, finish, qtbot
     qtbot.waitUntil(lambda: list(clipped(note)) == [])
     people.resize(2400, 800)
     qtbot.waitUntil(lambda: note.geometry().bottom() > people.page.primary.y())
-
-
-def test_the_bars_of_mechanisms_keep_their_names(people, finish, idle, qtbot) -> None:
-    finish(people, "tab_protect")
-    bars = people.findChild(QWidget, "candidate_bars")
-    before = bars.height()
-    enlarged(people, qtbot)
-    assert people.findChild(QWidget, "plan_epsilon_slider").width() >= 100  # a value can be aimed at
-    idle(people)
-    qtbot.waitUntil(lambda: bars.height() >= bars.minimumHeight() > 0)
-    assert bars.minimumHeight() <= 1.2 * before  # fewer lines, not taller: the picture below keeps its room
-    people.theme.set_scale(100)
-    qtbot.waitUntil(lambda: bars.minimumHeight() % 25 == 0)  # as many as before
 
 
 def test_figures_of_risk_are_read_whole(people, finish, qtbot) -> None:

@@ -34,7 +34,10 @@ def cells(view) -> list[list[str]]:
     return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(20)]
 
 
-def test_both_sides_show_the_columns_that_leave_mark_changed_cells_and_scroll_together(preview):
+def test_both_sides_go_together_another_draw_costs_nothing_and_each_column_is_looked_at(
+    preview, finish, qtbot, idle, visit, press
+):
+    # Both sides show the columns that leave mark changed cells and scroll together.
     # Both sides show the columns that leave.
     left, right = preview.page.sides.left, preview.page.sides.right
     for view in (left, right):
@@ -62,8 +65,7 @@ def test_both_sides_show_the_columns_that_leave_mark_changed_cells_and_scroll_to
     right.verticalScrollBar().setValue(30)
     assert left.verticalScrollBar().value() == 30
 
-
-def test_another_draw_differs_and_leaves_plan_and_account_alone(preview, finish):
+    # Another draw differs and leaves plan and account alone.
     before, plan, account = cells(preview.page.sides.right), preview.session.plan, preview.session.account
     original = cells(preview.page.sides.left)
     finish(preview, "another_draw")
@@ -72,8 +74,23 @@ def test_another_draw_differs_and_leaves_plan_and_account_alone(preview, finish)
     assert preview.findChild(QLabel, "preview_drawn").text() == "draw 2"
     assert (preview.session.plan, preview.session.account) == (plan, account)
 
+    # Rows and bars are looks at one draw.
+    for _ in range(2):
+        page, model = preview.page, preview.page.sides.right.model()
+        tinted = sum(model.is_changed(row, 0) for row in range(model.rowCount()))
+        facts = preview.findChild(QLabel, "preview_facts")
+        assert facts.text() == f"{100 * tinted / 2000:.3g} % changed"
+        assert facts.toolTip() == facts.accessibleName() == f"{facts.text()[:-8]} of 2,000 rows changed in this draw"
+        drawn = [model.index(row, 0).data() for row in range(model.rowCount())]
+        bars = {page.distribution.words_at(x) for x in range(page.distribution.width())} - {""}
+        assert len(bars) == 28
+        for words in bars:
+            low, _, high = words.split(":")[0].partition(" – ")
+            counted = sum(int(low) <= int(value) <= int(high or low) for value in drawn)
+            assert words.endswith(f", {counted:,} after the draw")
+        finish(preview, "another_draw")
 
-def test_a_preview_is_not_copied(preview, qtbot):
+    # A preview is not copied.
     QApplication.clipboard().setText("before")
     right = preview.page.sides.right
     right.setFocus()
@@ -82,15 +99,31 @@ def test_a_preview_is_not_copied(preview, qtbot):
     assert QApplication.clipboard().text() == "before"
     assert "private" in preview.findChild(QLabel, "banner_text").text()
 
-
-def test_the_page_bears_one_badge_whatever_it_shows(preview, finish):
+    # The page bears one badge whatever it shows.
     for view in ("preview_spread", "preview_relations"):
         finish(preview, view)
         badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
         assert len(badges) == 1
+    finish(preview, "preview_spread")
 
+    # What a recipient can recover stands beside the noisy column.
+    words = preview.findChild(QLabel, "preview_recovered").accessibleName()
+    assert words.startswith("Recovered from this draw: mean ")
+    assert "(95 %: " in words
+    assert "; the original's is 4" in words
+    preview.page.sides.column_chosen.emit("sex")
+    idle(preview)
+    words = preview.findChild(QLabel, "preview_recovered").accessibleName()
+    assert words.startswith("Recovered from this draw, to about ± ")
+    assert "female" in words
+    assert "recovered (" in preview.page.distribution.words_at(60)
+    assert preview.page.distribution.accessibleDescription() == words
+    badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
+    assert badges, "what is recovered stands beside the original: it is private"
+    preview.page.sides.column_chosen.emit("age")
+    idle(preview)
 
-def test_the_column_of_the_current_cell_is_the_one_that_is_drawn(preview, qtbot, idle):
+    # The column of the current cell is the one that is drawn.
     left = preview.page.sides.left
     left.setFocus()
     left.setCurrentIndex(left.model().index(0, 0))
@@ -100,13 +133,31 @@ def test_the_column_of_the_current_cell_is_the_one_that_is_drawn(preview, qtbot,
     assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
     assert "rows" in preview.page.distribution.words_at(60)
     assert preview.page.sides.right.currentIndex().column() == 1
+    preview.page.sides.column_chosen.emit("age")
+    idle(preview)
 
+    # A column that is chosen while rows are drawn waits for them.
+    choice = preview.findChild(QComboBox, "preview_column")
+    qtbot.mouseClick(preview.findChild(QPushButton, "another_draw"), Qt.MouseButton.LeftButton)
+    choice.setFocus()
+    qtbot.keyClick(choice, Qt.Key.Key_Down)
+    assert [job.key for job in preview.jobs.running] == ["preview-rows"]
+    idle(preview)
+    assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
+    model = preview.page.sides.right.model()
+    tinted = sum(model.is_changed(row, 1) for row in range(model.rowCount()))
+    assert preview.findChild(QLabel, "preview_facts").text() == f"{100 * tinted / 2000:.3g} % changed"
 
-def test_an_edit_elsewhere_draws_again_when_the_page_is_seen(preview, visit):
+    # An edit elsewhere draws again when the page is seen.
     preview.show_page("data")
     preview.session.edit_column("label", "drop label", action="drop")
     visit(preview, "preview")
     assert preview.page.sides.right.model().columnCount() == 4
+
+    # The other rows say where they are previewed.
+    press(preview, "preview_way_synthetic")
+    assert preview.page.objectName() == "page_release"
+    assert preview.statusBar().currentMessage() == "Synthetic rows are set and previewed in Settings."
 
 
 def test_without_a_table_the_page_says_so(window):
@@ -114,7 +165,8 @@ def test_without_a_table_the_page_says_so(window):
     assert "Open a table" in window.findChild(QLabel, "preview_nothing_why").text()
 
 
-def test_a_draw_counts_every_row_is_the_same_again_and_what_is_recovered_holds_the_original(people):
+def test_a_draw_counts_every_row_is_the_same_again_at_any_length_and_in_no_other_run(people, monkeypatch):
+    # A draw counts every row is the same again and what is recovered holds the original.
     # The spread counts every row on both sides.
     table, plan = people.session.opened.table, people.session.plan.plan()
     for name in ("age", "sex", "income"):
@@ -140,25 +192,7 @@ def test_a_draw_counts_every_row_is_the_same_again_and_what_is_recovered_holds_t
         held += low <= column.original[0] <= high
     assert held >= 6  # of twelve at 95 %: fewer than that would happen once in two million
 
-
-def test_rows_and_bars_are_looks_at_one_draw(preview, finish):
-    for _ in range(2):
-        page, model = preview.page, preview.page.sides.right.model()
-        tinted = sum(model.is_changed(row, 0) for row in range(model.rowCount()))
-        facts = preview.findChild(QLabel, "preview_facts")
-        assert facts.text() == f"{100 * tinted / 2000:.3g} % changed"
-        assert facts.toolTip() == facts.accessibleName() == f"{facts.text()[:-8]} of 2,000 rows changed in this draw"
-        drawn = [model.index(row, 0).data() for row in range(model.rowCount())]
-        bars = {page.distribution.words_at(x) for x in range(page.distribution.width())} - {""}
-        assert len(bars) == 28
-        for words in bars:
-            low, _, high = words.split(":")[0].partition(" – ")
-            counted = sum(int(low) <= int(value) <= int(high or low) for value in drawn)
-            assert words.endswith(f", {counted:,} after the draw")
-        finish(preview, "another_draw")
-
-
-def test_every_look_at_a_long_table_sees_the_same_cells(people):
+    # Every look at a long table sees the same cells.
     table, plan = people.session.opened.table, people.session.plan.plan()
     rng = np.random.default_rng(1)
     long = dataclasses.replace(table, frame=table.frame[rng.integers(0, table.rows, 350_123)])
@@ -175,9 +209,8 @@ def test_every_look_at_a_long_table_sees_the_same_cells(people):
     whole = drawn[0].all_rows("age")
     assert column.changed == np.count_nonzero(whole.before != whole.after)
 
-
-def test_a_draw_cannot_be_drawn_again_by_another_run(people, monkeypatch):
-    """A picture of a preview would else be undone in part: whoever knows the draw knows which cells were exchanged."""
+    # A draw cannot be drawn again by another run. A picture of a preview would else be undone in part: whoever
+    # knows the draw knows which cells were exchanged.
     table, plan = people.session.opened.table, people.session.plan.plan()
 
     def draw():
@@ -187,19 +220,6 @@ def test_a_draw_cannot_be_drawn_again_by_another_run(people, monkeypatch):
     assert np.array_equal(first, draw())
     monkeypatch.setattr(realisation, "_KEY", bytes(32))  # another process has another key
     assert not np.array_equal(first, draw())
-
-
-def test_a_column_that_is_chosen_while_rows_are_drawn_waits_for_them(preview, qtbot, idle):
-    choice = preview.findChild(QComboBox, "preview_column")
-    qtbot.mouseClick(preview.findChild(QPushButton, "another_draw"), Qt.MouseButton.LeftButton)
-    choice.setFocus()
-    qtbot.keyClick(choice, Qt.Key.Key_Down)
-    assert [job.key for job in preview.jobs.running] == ["preview-rows"]
-    idle(preview)
-    assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
-    model = preview.page.sides.right.model()
-    tinted = sum(model.is_changed(row, 1) for row in range(model.rowCount()))
-    assert preview.findChild(QLabel, "preview_facts").text() == f"{100 * tinted / 2000:.3g} % changed"
 
 
 def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one(preview, finish, press):
@@ -212,30 +232,8 @@ def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one
     assert "draw 2" in preview.findChild(QLabel, "preview_facts").accessibleName()
 
 
-def test_what_a_recipient_can_recover_stands_beside_the_noisy_column(preview, idle, qtbot):
-    words = preview.findChild(QLabel, "preview_recovered").accessibleName()
-    assert words.startswith("Recovered from this draw: mean ")
-    assert "(95 %: " in words
-    assert "; the original's is 4" in words
-    preview.page.sides.column_chosen.emit("sex")
-    idle(preview)
-    words = preview.findChild(QLabel, "preview_recovered").accessibleName()
-    assert words.startswith("Recovered from this draw, to about ± ")
-    assert "female" in words
-    assert "recovered (" in preview.page.distribution.words_at(60)
-    assert preview.page.distribution.accessibleDescription() == words
-    badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
-    assert badges, "what is recovered stands beside the original: it is private"
-
-
 def test_a_preview_that_takes_a_while_says_that_it_is_being_drawn(people, standstill):
     go_to(people, "preview")
     waiting = people.findChild(QLabel, "preview_waiting")
     assert waiting.isVisible()
     assert waiting.text() == "Drawing the preview…"
-
-
-def test_the_other_rows_say_where_they_are_previewed(preview, press):
-    press(preview, "preview_way_synthetic")
-    assert preview.page.objectName() == "page_release"
-    assert preview.statusBar().currentMessage() == "Synthetic rows are set and previewed in Settings."

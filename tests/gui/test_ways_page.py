@@ -57,7 +57,8 @@ def test_without_a_table_the_page_says_what_to_do(window, press):
     assert window.page.objectName() == "page_data"
 
 
-def test_every_question_has_a_row_and_every_way_a_column_with_marks(hands):
+def test_every_question_has_a_row_and_every_way_a_column_and_what_is_asked_last_is_marked(hands, idle):
+    # Every question has a row and every way a column with marks.
     assert misfits(hands.window) == []
     assert isinstance(hands.table(TABLE).parentWidget(), Card), "it has the border that other tables have"
     assert column(hands, "Synthetic") == "● Synthetic ★"
@@ -69,6 +70,75 @@ def test_every_question_has_a_row_and_every_way_a_column_with_marks(hands):
     assert hands.cell(TABLE, MEAN, "truth") == ""
     assert "mostly noise" in hands.text("ways_reason") or "hide" in hands.text("ways_reason")
     assert statuses() == []
+
+    # The example of one more question is of the columns that leave and is taken as it stands.
+    session, more = hands.window.session, hands.see("ways_more")
+    for dropped, example in (((), "correlation(age, income) ± 0.1"), (("income",), "mean(age) ± 2")):
+        session.edit("drop", session.plan.with_columns({name: {"action": "drop"} for name in dropped}))
+        assert more.placeholderText() == f"Ask one more: {example}"
+        hands.type_into("ways_more", example)
+        hands.key(Qt.Key.Key_Return)
+        assert not hands.sees("ways_refused")
+        hands.idle()
+    session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # One more question is typed and any pair can be asked.
+    table, session = hands.table(TABLE).model(), hands.window.session
+    before = table.rowCount()
+    hands.type_into("ways_more", "correlation(age, incom) ± 0.2")
+    hands.key(Qt.Key.Key_Return)
+    assert "incom" in hands.text("ways_refused")
+    assert "income" in hands.text("ways_refused"), "the name that was meant"
+    assert table.rowCount() == before
+    hands.type_into("ways_more", "correlation(age, income) ± 0.2")
+    hands.key(Qt.Key.Key_Return)
+    hands.idle()
+    assert not hands.sees("ways_refused")
+    assert hands.see("ways_more").text() == ""
+    assert table.rowCount() == before + 1
+    assert cell(hands, "The correlation of age and income", "Noisy")[0] in "±–"
+    assert "The correlation of age and income" in hands.text("ways_least"), "the least ε of a new wish is looked for"
+    session.undo_stack.undo()
+    hands.idle()
+    assert table.rowCount() == before
+    session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # Columns that nobody needs are dropped from the menu and the rest is nearer.
+    before = cell(hands, MEAN, "Noisy")
+    do(hands, "The mean of income", "decide_drop")
+    assert hands.window.session.plan.column("income").action == "drop"
+    assert "The mean of income" not in [hands.table(TABLE).model().index(r, 0).data() for r in range(9)]
+    assert cell(hands, MEAN, "Noisy") != before
+    hands.window.session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # A margin far below what is asked for has no exponent.
+    hands.type_into("ways_epsilon_field", "100")
+    hands.idle()
+    model = hands.table(TABLE).model()
+    cells = [model.index(row, at).data() or "" for row in range(model.rowCount()) for at in range(model.columnCount())]
+    assert not [text for text in cells if "e-" in text]
+    assert any("± <0.01 %" in text for text in cells)
+    hands.window.session.undo_stack.setIndex(0)
+    hands.idle()
+
+    # What is mostly noise is not highlighted.
+    hands.type_into("ways_epsilon_field", "0.1")
+    hands.idle()
+    hands.choose_way("Noisy")
+    hands.idle()
+    page = hands.window.page
+    assert hands.see("ways_release").property("look") != "primary"
+    assert page.primary.objectName() in ("ways_better", "ways_to_questions"), "what is highlighted leads on"
+    assert "mostly noise" in hands.see("note_ways").accessibleName() or "mostly noise" in hands.see("note_ways").text()
+
+    # A model leads to models.
+    hands.choose_way("Model")
+    assert hands.see("ways_release").text() == "Train →"
+    hands.click("ways_release")
+    assert hands.window.page.objectName() == "page_train"
 
 
 def test_a_heading_sorts_the_questions_and_a_way_that_is_chosen_keeps_their_order(hands):
@@ -181,14 +251,6 @@ def test_what_all_wishes_need_together_is_shown_with_its_split(hands):
     assert not hands.sees("ways_solved")
 
 
-def test_columns_that_nobody_needs_are_dropped_from_the_menu_and_the_rest_is_nearer(hands):
-    before = cell(hands, MEAN, "Noisy")
-    do(hands, "The mean of income", "decide_drop")
-    assert hands.window.session.plan.column("income").action == "drop"
-    assert "The mean of income" not in [hands.table(TABLE).model().index(r, 0).data() for r in range(9)]
-    assert cell(hands, MEAN, "Noisy") != before
-
-
 def test_the_truth_is_a_private_draw_that_the_ledger_notes_first(hands, answer, qtbot):
     hands.click("ways_truth")
     qtbot.waitUntil(lambda: hands.sees("ways_cancel"))
@@ -259,24 +321,6 @@ def test_the_question_repeats_that_more_than_is_offered_to_anyone_is_released(ha
     assert statuses() == []
 
 
-def test_what_is_mostly_noise_is_not_highlighted(hands):
-    hands.type_into("ways_epsilon_field", "0.1")
-    hands.idle()
-    hands.choose_way("Noisy")
-    hands.idle()
-    page = hands.window.page
-    assert hands.see("ways_release").property("look") != "primary"
-    assert page.primary.objectName() in ("ways_better", "ways_to_questions"), "what is highlighted leads on"
-    assert "mostly noise" in hands.see("note_ways").accessibleName() or "mostly noise" in hands.see("note_ways").text()
-
-
-def test_a_model_leads_to_models(hands):
-    hands.choose_way("Model")
-    assert hands.see("ways_release").text() == "Train →"
-    hands.click("ways_release")
-    assert hands.window.page.objectName() == "page_train"
-
-
 def test_each_way_is_offered_once_and_only_if_it_costs_the_epsilon_of_the_plan():
     assert [name for name, _words, _tip in ways()] == ["rows", "synthetic", "statistics", "model"]
 
@@ -335,47 +379,6 @@ def test_nothing_is_scrolled_sideways_however_large_the_text(hands, percent):
         hands.idle()
         assert sideways(hands) == [], model.name
     hands.window.theme.set_scale(100)
-
-
-def test_the_example_of_one_more_question_is_of_the_columns_that_leave_and_is_taken_as_it_stands(hands):
-    session, more = hands.window.session, hands.see("ways_more")
-    for dropped, example in (((), "correlation(age, income) ± 0.1"), (("income",), "mean(age) ± 2")):
-        session.edit("drop", session.plan.with_columns({name: {"action": "drop"} for name in dropped}))
-        assert more.placeholderText() == f"Ask one more: {example}"
-        hands.type_into("ways_more", example)
-        hands.key(Qt.Key.Key_Return)
-        assert not hands.sees("ways_refused")
-        hands.idle()
-
-
-def test_a_margin_far_below_what_is_asked_for_has_no_exponent(hands):
-    hands.type_into("ways_epsilon_field", "100")
-    hands.idle()
-    model = hands.table(TABLE).model()
-    cells = [model.index(row, at).data() or "" for row in range(model.rowCount()) for at in range(model.columnCount())]
-    assert not [text for text in cells if "e-" in text]
-    assert any("± <0.01 %" in text for text in cells)
-
-
-def test_one_more_question_is_typed_and_any_pair_can_be_asked(hands):
-    table, session = hands.table(TABLE).model(), hands.window.session
-    before = table.rowCount()
-    hands.type_into("ways_more", "correlation(age, incom) ± 0.2")
-    hands.key(Qt.Key.Key_Return)
-    assert "incom" in hands.text("ways_refused")
-    assert "income" in hands.text("ways_refused"), "the name that was meant"
-    assert table.rowCount() == before
-    hands.type_into("ways_more", "correlation(age, income) ± 0.2")
-    hands.key(Qt.Key.Key_Return)
-    hands.idle()
-    assert not hands.sees("ways_refused")
-    assert hands.see("ways_more").text() == ""
-    assert table.rowCount() == before + 1
-    assert cell(hands, "The correlation of age and income", "Noisy")[0] in "±–"
-    assert "The correlation of age and income" in hands.text("ways_least"), "the least ε of a new wish is looked for"
-    session.undo_stack.undo()
-    hands.idle()
-    assert table.rowCount() == before
 
 
 def test_the_least_epsilon_of_a_wish_is_of_a_way_that_answers_it(hands):
