@@ -23,7 +23,35 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 RAGGED = "nom;âge;ville\nRené;30;Orléans\nZoé;31;Paris;trop\nAnne;32;Lyon\nLuc;33;Nice\nLéa;34;Pau\n"
 
 
-def test_a_ragged_semicolon_latin_1_file_is_mended_and_loads(window, tmp_path, load, finish, press, qtbot):
+def test_a_file_that_does_not_fit_is_told_of_in_a_window_of_its_size_mended_and_left(
+    window, tmp_path, load, press, finish, qtbot
+):
+    # Leaving the form without a table goes back to the start.
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n", "utf-8")
+    load(window, path)
+    press(window, "dialect_leave")
+    assert window.findChild(QWidget, "data_start").isVisible()
+
+    # The page with the bad lines needs no larger window.
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b\n1,2\n" + "3,4\n" * 5 + "3,4,5" + "x" * 900 + "\n", "utf-8")
+    load(window, path)
+    QApplication.processEvents()
+    assert (window.width(), window.height()) == (1280, 800)
+
+    # What was stated stays in the form when it does not fit.
+    path = tmp_path / "latin.csv"
+    path.write_bytes(RAGGED.encode("latin-1"))
+    load(window, path)
+    field = window.findChild(QLineEdit, "dialect_encoding")
+    qtbot.keyClicks(field, "utf-8")
+    finish(window, "dialect_read_again")
+    assert field.text() == "utf-8"
+    assert "not written in utf-8" in window.findChild(QLabel, "banner_text").text()
+    assert window.findChild(QLabel, "bad_line_1").isVisible()
+
+    # A ragged semicolon latin 1 file is mended and loads.
     path = tmp_path / "ragged.csv"
     path.write_bytes(RAGGED.encode("latin-1"))
     load(window, path)
@@ -41,34 +69,6 @@ def test_a_ragged_semicolon_latin_1_file_is_mended_and_loads(window, tmp_path, l
     press(window, "tab_data")
     press(window, "view_dialect")
     assert not window.findChild(QWidget, "bad_lines").isVisible()
-
-
-def test_what_was_stated_stays_in_the_form_when_it_does_not_fit(window, tmp_path, load, finish, qtbot):
-    path = tmp_path / "latin.csv"
-    path.write_bytes(RAGGED.encode("latin-1"))
-    load(window, path)
-    field = window.findChild(QLineEdit, "dialect_encoding")
-    qtbot.keyClicks(field, "utf-8")
-    finish(window, "dialect_read_again")
-    assert field.text() == "utf-8"
-    assert "not written in utf-8" in window.findChild(QLabel, "banner_text").text()
-    assert window.findChild(QLabel, "bad_line_1").isVisible()
-
-
-def test_leaving_the_form_without_a_table_goes_back_to_the_start(window, tmp_path, load, press):
-    path = tmp_path / "ragged.csv"
-    path.write_text("a,b\n1,2\n3,4,5\n", "utf-8")
-    load(window, path)
-    press(window, "dialect_leave")
-    assert window.findChild(QWidget, "data_start").isVisible()
-
-
-def test_the_page_with_the_bad_lines_needs_no_larger_window(window, tmp_path, load):
-    path = tmp_path / "ragged.csv"
-    path.write_text("a,b\n1,2\n" + "3,4\n" * 5 + "3,4,5" + "x" * 900 + "\n", "utf-8")
-    load(window, path)
-    QApplication.processEvents()
-    assert (window.width(), window.height()) == (1280, 800)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -92,7 +92,25 @@ def test_an_error_speaks_of_fields_instead_of_options(window):
     assert "set quote to none under “How it is read” if quote marks are plain text" in told
 
 
-def test_copied_rows_begin_with_the_badge(people, press, qtbot):
+def test_copied_rows_and_attributes_begin_with_the_badge_and_too_many_are_refused(people, qtbot, press, monkeypatch):
+    # The attributes are copied from the menu.
+    table = people.page.table
+    at = table.visualRect(table.model().index(2, 0)).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, table.viewport().mapToGlobal(at))
+    QApplication.sendEvent(table.viewport(), event)
+    menu = next(m for m in QApplication.topLevelWidgets() if isinstance(m, QMenu) and m.isVisible())
+    every = next(a for a in menu.actions() if a.text() == "Copy All Rows")
+    qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=QPoint(menu.actionGeometry(every).center()))
+    lines = QApplication.clipboard().text().splitlines()
+    assert lines[0] == PRIVATE
+    assert lines[1].startswith("Attribute\tRole\tKind\tLower bound")
+    assert len(lines) == 9
+    assert lines[2].split("\t")[:5] == ["age", "quasi-identifier", "integer", "18", "100"]
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
+    assert len(QApplication.clipboard().text().splitlines()) == 3
+
+    # Copied rows begin with the badge.
     press(people, "view_rows")
     view = people.findChild(QTableView, "rows_table")
     view.setFocus()
@@ -109,9 +127,10 @@ def test_copied_rows_begin_with_the_badge(people, press, qtbot):
     view.setColumnHidden(3, True)
     qtbot.keyClick(view, Qt.Key.Key_C, CTRL)
     assert QApplication.clipboard().text().splitlines()[1] == "age\tzip"
+    view.setColumnHidden(3, False)
+    press(people, "view_attributes")
 
-
-def test_a_copy_that_would_hold_up_the_window_is_refused(people, press, qtbot, monkeypatch):
+    # A copy that would hold up the window is refused.
     monkeypatch.setattr("workbench.gui.widgets.table_view.MOST_COPIED", 13_999)
     press(people, "view_rows")
     view = people.findChild(QTableView, "rows_table")
@@ -121,24 +140,6 @@ def test_a_copy_that_would_hold_up_the_window_is_refused(people, press, qtbot, m
     qtbot.keyClick(view, Qt.Key.Key_C, CTRL)
     assert QApplication.clipboard().text() == "before"
     assert "14,000 cells are too many" in people.findChild(QLabel, "banner_text").text()
-
-
-def test_the_attributes_are_copied_from_the_menu(people, qtbot):
-    table = people.page.table
-    at = table.visualRect(table.model().index(2, 0)).center()
-    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, table.viewport().mapToGlobal(at))
-    QApplication.sendEvent(table.viewport(), event)
-    menu = next(m for m in QApplication.topLevelWidgets() if isinstance(m, QMenu) and m.isVisible())
-    every = next(a for a in menu.actions() if a.text() == "Copy All Rows")
-    qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=QPoint(menu.actionGeometry(every).center()))
-    lines = QApplication.clipboard().text().splitlines()
-    assert lines[0] == PRIVATE
-    assert lines[1].startswith("Attribute\tRole\tKind\tLower bound")
-    assert len(lines) == 9
-    assert lines[2].split("\t")[:5] == ["age", "quasi-identifier", "integer", "18", "100"]
-    table.setFocus()
-    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
-    assert len(QApplication.clipboard().text().splitlines()) == 3
 
 
 # -- How the file is read: each doubt shows the cells under its candidates, and a click chooses one -------------------
@@ -347,40 +348,35 @@ def test_an_opened_file_comes_first_the_next_time(window, load, file, tmp_path):
     assert window.session.recent.paths == [str(file), str(other)]
 
 
-def test_a_table_held_over_the_window_is_welcome(window, idle, file):
+def test_what_is_held_over_the_window_is_said_to_be_welcome_or_not(window, file, idle):
+    # A text file of any name is welcome.
+    assert enter(window, held("/tmp/adult.data")) == "Drop to open adult.data"
+    QApplication.sendEvent(window, QDragLeaveEvent())
+
+    # The veil goes with what is held.
+    enter(window, held(str(file)))
+    QApplication.sendEvent(window, QDragLeaveEvent())
+    assert not window.findChild(QWidget, "drop_veil").isVisible()
+    assert window.session.opened is None
+
+    # What cannot be opened is told while it is held and once more when it is dropped.
+    for paths, said in (
+        (("/tmp/photo.png",), "photo.png is not a table"),
+        (("/tmp/Book.NUMBERS",), "is not a table that can be read"),
+        (("/tmp/a.csv", "/tmp/b.csv"), "2 files are held"),
+        ((), "Only files can be dropped"),
+    ):
+        assert said in enter(window, held(*paths, text="some words"))
+        assert not welcome(window, held(*paths, text="some words"))
+        drop(window, held(*paths, text="some words"))
+        assert said in window.findChild(QLabel, "banner_text").text()
+        assert not window.findChild(QWidget, "drop_veil").isVisible()
+        assert not window.jobs.running
+
+    # A table held over the window is welcome.
     assert enter(window, held(str(file))) == f"Drop to open {file.name}"
     assert welcome(window, held(str(file)))
     drop(window, held(str(file)))
     assert not window.findChild(QWidget, "drop_veil").isVisible()
     idle(window)
     assert window.session.opened.title == file.name
-
-
-def test_a_text_file_of_any_name_is_welcome(window):
-    assert enter(window, held("/tmp/adult.data")) == "Drop to open adult.data"
-    QApplication.sendEvent(window, QDragLeaveEvent())
-
-
-def test_the_veil_goes_with_what_is_held(window, file):
-    enter(window, held(str(file)))
-    QApplication.sendEvent(window, QDragLeaveEvent())
-    assert not window.findChild(QWidget, "drop_veil").isVisible()
-    assert window.session.opened is None
-
-
-@pytest.mark.parametrize(
-    ("paths", "said"),
-    [
-        (("/tmp/photo.png",), "photo.png is not a table"),
-        (("/tmp/Book.NUMBERS",), "is not a table that can be read"),
-        (("/tmp/a.csv", "/tmp/b.csv"), "2 files are held"),
-        ((), "Only files can be dropped"),
-    ],
-)
-def test_what_cannot_be_opened_is_told_while_it_is_held_and_once_more_when_it_is_dropped(window, paths, said):
-    assert said in enter(window, held(*paths, text="some words"))
-    assert not welcome(window, held(*paths, text="some words"))
-    drop(window, held(*paths, text="some words"))
-    assert said in window.findChild(QLabel, "banner_text").text()
-    assert not window.findChild(QWidget, "drop_veil").isVisible()
-    assert not window.jobs.running

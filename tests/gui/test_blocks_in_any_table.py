@@ -38,7 +38,8 @@ def undo(hands: Hands) -> None:
     hands.idle()
 
 
-def test_a_block_goes_over_actions_mechanisms_shares_and_locks_as_one_step(hands):
+def test_blocks_go_over_actions_figures_and_needed_columns_and_a_wrong_one_changes_nothing(hands):
+    # A block goes over actions mechanisms shares and locks as one step.
     hands.finish("tab_protect")
     plan, before = lambda name: hands.window.session.plan.column(name), hands.window.session.plan
     first, second = (c.name for c in before.protected[:2])
@@ -51,8 +52,7 @@ def test_a_block_goes_over_actions_mechanisms_shares_and_locks_as_one_step(hands
     assert plan(first).epsilon is not None
     undo(hands)
 
-
-def test_a_block_that_is_wrong_changes_nothing(hands):
+    # A block that is wrong changes nothing.
     hands.finish("tab_protect")
     before, steps = hands.window.session.plan, hands.window.session.undo_stack.count()
     for heading, block, part in (
@@ -69,8 +69,26 @@ def test_a_block_that_is_wrong_changes_nothing(hands):
         assert part in hands.see("banner").accessibleName(), block
         assert (hands.window.session.plan, hands.window.session.undo_stack.count()) == (before, steps)
 
+    # An action is used for all selected.
+    hands.finish("tab_protect")
+    before = hands.window.session.plan
+    first, second = (c.name for c in before.protected[:2])
+    paste(hands, "share_table", first, "Action", "drop")
+    add(hands, "share_table", second, "Action")
+    hands.key(Qt.Key.Key_D, CTRL)
+    assert {hands.window.session.plan.column(name).action for name in (first, second)} == {"protect"}
+    hands.window.session.undo_stack.setIndex(0)
 
-def test_figures_that_are_asked_for_are_pasted_filled_in_and_undone(hands):
+    # Wishes and needed columns are pasted.
+    hands.finish("tab_questions")
+    needed = set(hands.window.session.questions.needed)
+    name = next(iter(needed))
+    paste(hands, "question_columns", name, "Needed", "no")
+    assert set(hands.window.session.questions.needed) == needed - {name}
+    undo(hands)
+    assert set(hands.window.session.questions.needed) == needed
+
+    # Figures that are asked for are pasted filled in and undone.
     hands.window.session.choose_way("statistics")
     hands.window.show_page("release")
     hands.idle()
@@ -96,27 +114,8 @@ def test_figures_that_are_asked_for_are_pasted_filled_in_and_undone(hands):
     assert wanted() == {("sum", "age", None), ("sum", "income", None)}
 
 
-def test_an_action_is_used_for_all_selected(hands):
-    hands.finish("tab_protect")
-    before = hands.window.session.plan
-    first, second = (c.name for c in before.protected[:2])
-    paste(hands, "share_table", first, "Action", "drop")
-    add(hands, "share_table", second, "Action")
-    hands.key(Qt.Key.Key_D, CTRL)
-    assert {hands.window.session.plan.column(name).action for name in (first, second)} == {"protect"}
-
-
-def test_wishes_and_needed_columns_are_pasted(hands):
-    hands.finish("tab_questions")
-    needed = set(hands.window.session.questions.needed)
-    name = next(iter(needed))
-    paste(hands, "question_columns", name, "Needed", "no")
-    assert set(hands.window.session.questions.needed) == needed - {name}
-    undo(hands)
-    assert set(hands.window.session.questions.needed) == needed
-
-
-def test_every_table_has_copy_and_sort_in_its_menu_and_every_edited_one_paste_and_fill(hands):
+def test_every_table_has_copy_and_sort_and_a_click_on_a_row_chooses_it_and_sets_nothing_else(hands):
+    # Every table has copy and sort in its menu and every edited one paste and fill.
     pages = "questions", "data", "ways", "protect", "release", "utility", "compare", "memory", "released", "ledger"
     for page in pages:
         hands.window.show_page(page)
@@ -135,28 +134,8 @@ def test_every_table_has_copy_and_sort_in_its_menu_and_every_edited_one_paste_an
         edited = isinstance(model, EditedModel) and any(c.edit or c.tick for c in model.columns)
         assert ({"Paste", "Use for All Selected"} <= entries) == edited, table.objectName()
 
-
-def test_a_table_of_lines_is_sorted_by_its_headings_as_numbers(qtbot, window):
-    from workbench.gui.widgets.table_model import Cell, Column
-
-    table = LinesTable(window.session, "toy_lines", "Toys", (Column("Toy"), Column("Price", right=True)))
-    qtbot.addWidget(table)
-    table.lines.show_lines([(Cell("a"), Cell("10")), (Cell("b"), Cell("9")), (Cell("c"), Cell("–"))])
-    table.show()
-    shown = lambda: [table.lines.cell(table.verticalHeader().logicalIndex(at), 0).text for at in range(3)]  # noqa: E731
-    heads = table.horizontalHeader()
-    place = QPoint(heads.sectionViewportPosition(1) + 8, 8)
-    qtbot.mouseClick(heads.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert shown() == ["b", "a", "c"]
-    qtbot.mouseClick(heads.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert shown() == ["a", "b", "c"]
-    prices = {"a": "1", "b": "9", "d": "3", "c": "–"}
-    table.lines.show_lines([(Cell(toy), Cell(price)) for toy, price in prices.items()])
-    assert shown() == ["b", "d", "a"]
-
-
-def test_a_click_on_a_row_chooses_it_and_sets_nothing_else(hands):
-    """ε, plan, way, target and what Train offers are set by cells that are edited and by buttons that say so."""
+    # A click on a row chooses it and sets nothing else. ε, plan, way, target and what Train offers are set by cells
+    # that are edited and by buttons that say so.
     session, window = hands.window.session, hands.window
     state = lambda: (session.plan, session.way, session.to_train.value, session.questions, session.undo_stack.count())  # noqa: E731
     pages = "questions", "data", "ways", "protect", "release", "compare", "memory", "released", "ledger"
@@ -184,6 +163,25 @@ def test_a_click_on_a_row_chooses_it_and_sets_nothing_else(hands):
         hands.idle()
         assert state() == before, page
     assert {"question_columns", "attribute_table", "decide_table", "share_table"} <= clicked
+
+
+def test_a_table_of_lines_is_sorted_by_its_headings_as_numbers(qtbot, window):
+    from workbench.gui.widgets.table_model import Cell, Column
+
+    table = LinesTable(window.session, "toy_lines", "Toys", (Column("Toy"), Column("Price", right=True)))
+    qtbot.addWidget(table)
+    table.lines.show_lines([(Cell("a"), Cell("10")), (Cell("b"), Cell("9")), (Cell("c"), Cell("–"))])
+    table.show()
+    shown = lambda: [table.lines.cell(table.verticalHeader().logicalIndex(at), 0).text for at in range(3)]  # noqa: E731
+    heads = table.horizontalHeader()
+    place = QPoint(heads.sectionViewportPosition(1) + 8, 8)
+    qtbot.mouseClick(heads.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert shown() == ["b", "a", "c"]
+    qtbot.mouseClick(heads.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert shown() == ["a", "b", "c"]
+    prices = {"a": "1", "b": "9", "d": "3", "c": "–"}
+    table.lines.show_lines([(Cell(toy), Cell(price)) for toy, price in prices.items()])
+    assert shown() == ["b", "d", "a"]
 
 
 # -- Blocks of a spreadsheet over the facts of columns, one value for all selected, the context menu, the border
@@ -324,14 +322,8 @@ def test_the_order_the_context_menu_and_a_range_say_what_is_released(survey):
     assert survey.window.session.questions.needed == NEEDED[3:]
 
 
-def test_a_household_raises_the_question_about_rows_per_person(survey):
-    survey.click_cell(TABLE, "Household", "Attribute")
-    assert "may belong to one person" in survey.text("suspicion_0")
-    survey.click("suspicion_accept_0")
-    assert survey.focus.objectName() == "rows_per_person"
-
-
-def test_the_border_below_the_table_is_moved_and_remembered(survey):
+def test_the_border_below_the_table_is_remembered_and_a_household_raises_the_question_about_rows_per_person(survey):
+    # The border below the table is moved and remembered.
     border = survey.see("attribute_detail_border")
     assert isinstance(border, QSplitter)
     survey.idle()
@@ -347,6 +339,12 @@ def test_the_border_below_the_table_is_moved_and_remembered(survey):
     survey.qtbot.mouseRelease(handle, left, pos=handle.mapFromGlobal(there))
     survey.until(lambda: 20 <= border.sizes()[0] - before[0] <= 32)
     assert survey.window.settings.load("border/attribute_detail/below") is not None
+
+    # A household raises the question about rows per person.
+    survey.click_cell(TABLE, "Household", "Attribute")
+    assert "may belong to one person" in survey.text("suspicion_0")
+    survey.click("suspicion_accept_0")
+    assert survey.focus.objectName() == "rows_per_person"
 
 
 def test_every_border_has_a_place_of_its_own_where_it_is_kept(people, visit):

@@ -303,7 +303,16 @@ def sweep(tmp_path):
     return path
 
 
-def test_a_sweep_is_opened_listed_and_drawn(window, finish, monkeypatch, sweep):
+def test_a_sweep_is_opened_listed_and_drawn_and_another_file_is_refused(window, finish, monkeypatch, tmp_path, sweep):
+    # A file that is no sweep is refused.
+    finish(window, "tab_compare")
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,2\n", "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    finish(window, "compare_sweep")
+    assert "not the CSV of a sweep" in banner(window)
+
+    # A sweep is opened listed and drawn.
     finish(window, "tab_compare")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(sweep), ""))
     finish(window, "compare_sweep")
@@ -329,12 +338,3 @@ def test_a_sweep_stands_beside_a_study_and_is_saved_with_it(window, finish, pres
     told = out.read_text("utf-8").splitlines()
     assert "private – not for release" in told[0]
     assert sum(line.startswith("trial,mlp,DP-SGD; lr=1,") for line in told) == 6
-
-
-def test_a_file_that_is_no_sweep_is_refused(window, finish, monkeypatch, tmp_path):
-    finish(window, "tab_compare")
-    path = tmp_path / "table.csv"
-    path.write_text("a,b\n1,2\n", "utf-8")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
-    finish(window, "compare_sweep")
-    assert "not the CSV of a sweep" in banner(window)

@@ -115,8 +115,18 @@ def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, q
     assert iris.findChild(LinesTable, "ledger_caps").isVisible()
 
 
-def test_the_card_of_the_next_model_says_so(iris, qtbot, finish, press, idle, answer, tmp_path):
+def test_the_note_stands_before_the_first_model_is_trained_and_the_card_of_the_next_one_says_so(
+    iris, qtbot, press, idle, monkeypatch, finish, answer, tmp_path
+):
+    # The note stands before the first model is trained.
+    from workbench.studies import curve
+
+    found, run = [], curve.run_curve
+    monkeypatch.setattr(curve, "run_curve", lambda *given, **more: (found.append(noted()), run(*given, **more))[1])
     a_curve(iris, qtbot, press, idle)
+    assert found == [["curve"]]
+
+    # The card of the next model says so.
     press(iris, "tab_train")
     press(iris, "train_model_naive-bayes")
     retype(iris, qtbot, "train_folder", str(tmp_path / "model"))
@@ -136,15 +146,6 @@ def test_a_ledger_that_cannot_note_it_shows_no_figure(iris, qtbot, finish, press
     assert iris.page.figure is None
     assert not iris.session.runs
     assert any("moved" in part.text() for part in iris.findChildren(QLabel) if part.isVisible())
-
-
-def test_the_note_stands_before_the_first_model_is_trained(iris, qtbot, press, idle, monkeypatch):
-    from workbench.studies import curve
-
-    found, run = [], curve.run_curve
-    monkeypatch.setattr(curve, "run_curve", lambda *given, **more: (found.append(noted()), run(*given, **more))[1])
-    a_curve(iris, qtbot, press, idle)
-    assert found == [["curve"]]
 
 
 def to_train(window, qtbot, press):

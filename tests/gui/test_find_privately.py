@@ -157,7 +157,51 @@ def test_a_question_about_a_table_that_is_replaced_goes_away(towns, finish, qtbo
     assert towns.session.opened.title == "other.csv"
 
 
-def test_a_refusal_offers_a_higher_cap_and_charges_nothing(towns, press, question, idle, qtbot):
+def test_what_can_be_found_is_asked_about_once_and_a_refusal_charges_nothing(towns, press, question, idle, qtbot):
+    # Nothing can be found of dates and of columns that are left out.
+    select(towns, "who")
+    towns.session.edit("drop", towns.session.plan.with_column("who", action="drop"))
+    assert not towns.findChild(QPushButton, "find_privately").isEnabled()
+    select(towns, "age")
+    assert towns.findChild(QPushButton, "find_privately").isEnabled()
+    towns.session.undo_stack.setIndex(0)
+
+    # A declared bound is not kept beside one that was released.
+    plan = towns.session.plan
+    towns.session.edit("released", plan.with_column("age", lower=16.0, upper=128.0, bounds_origin="released"))
+    table = towns.page.table
+    row = [c.name for c in towns.session.plan.columns].index("age")
+    assert table.attributes.setData(table.attributes.index(row, 3), "0", Qt.ItemDataRole.EditRole)
+    age = towns.session.plan.column("age")
+    assert (age.lower, age.upper, age.bounds_origin) == (0, None, "declared")
+    towns.session.undo_stack.setIndex(0)
+
+    # Whoever looks for rows of persons reads what that commits the account to.
+    towns.session.edit("persons", towns.session.plan.with_unit("who").with_(rows_per_person=9))
+    select(towns, "age")
+    asked = question("confirm_no", tick=True)
+    press(towns, "find_privately")
+    assert "counts persons from then on" in asked[-1][1]
+    plain = question("confirm_no")
+    press(towns, "find_privately")
+    assert "counts persons" not in plain[-1][1]
+    idle(towns)
+    towns.session.undo_stack.setIndex(0)
+
+    # A second press while the release is checked asks nothing.
+    select(towns, "age")
+    question("confirm_yes", [("found_epsilon", "2")])
+    press(towns, "find_privately")
+    assert "Checking the release" in [job.title for job in towns.jobs.running]
+    last = question("confirm_no")
+    press(towns, "find_privately")
+    qtbot.waitUntil(lambda: len(last) == 1)
+    idle(towns)
+    assert "This charges ε = 2" in last[0][0].replace("\u00a0", " "), "the last word about the first press"
+    assert QApplication.activeModalWidget() is None
+    assert towns.session.released == ()
+
+    # A refusal offers a higher cap and charges nothing.
     with Ledger.open() as book:
         book.set_cap(towns.session.account.dataset, Decimal("0.5"))
     read_account(towns.session, towns.jobs)
@@ -171,46 +215,3 @@ def test_a_refusal_offers_a_higher_cap_and_charges_nothing(towns, press, questio
     assert "needs a cap of ε = 2 or more" in raised[0][0].replace("\u00a0", " ")
     assert towns.session.plan.column("age").lower is None
     assert towns.session.account.spent == 0
-
-
-def test_a_declared_bound_is_not_kept_beside_one_that_was_released(towns):
-    plan = towns.session.plan
-    towns.session.edit("released", plan.with_column("age", lower=16.0, upper=128.0, bounds_origin="released"))
-    table = towns.page.table
-    row = [c.name for c in towns.session.plan.columns].index("age")
-    assert table.attributes.setData(table.attributes.index(row, 3), "0", Qt.ItemDataRole.EditRole)
-    age = towns.session.plan.column("age")
-    assert (age.lower, age.upper, age.bounds_origin) == (0, None, "declared")
-
-
-def test_nothing_can_be_found_of_dates_and_of_columns_that_are_left_out(towns):
-    select(towns, "who")
-    towns.session.edit("drop", towns.session.plan.with_column("who", action="drop"))
-    assert not towns.findChild(QPushButton, "find_privately").isEnabled()
-    select(towns, "age")
-    assert towns.findChild(QPushButton, "find_privately").isEnabled()
-
-
-def test_a_second_press_while_the_release_is_checked_asks_nothing(towns, press, question, idle, qtbot):
-    select(towns, "age")
-    question("confirm_yes", [("found_epsilon", "2")])
-    press(towns, "find_privately")
-    assert "Checking the release" in [job.title for job in towns.jobs.running]
-    last = question("confirm_no")
-    press(towns, "find_privately")
-    qtbot.waitUntil(lambda: len(last) == 1)
-    idle(towns)
-    assert "This charges ε = 2" in last[0][0].replace("\u00a0", " "), "the last word about the first press"
-    assert QApplication.activeModalWidget() is None
-    assert towns.session.released == ()
-
-
-def test_whoever_looks_for_rows_of_persons_reads_what_that_commits_the_account_to(towns, press, question, idle, qtbot):
-    towns.session.edit("persons", towns.session.plan.with_unit("who").with_(rows_per_person=9))
-    select(towns, "age")
-    asked = question("confirm_no", tick=True)
-    press(towns, "find_privately")
-    assert "counts persons from then on" in asked[-1][1]
-    plain = question("confirm_no")
-    press(towns, "find_privately")
-    assert "counts persons" not in plain[-1][1]

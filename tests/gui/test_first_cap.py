@@ -40,7 +40,20 @@ def typing(qtbot, entries, then, read=""):
     return told
 
 
-def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there(people, press, idle, qtbot, tmp_path):
+def test_the_question_of_a_first_release_sets_the_cap_that_is_typed_there_and_none_where_it_is_declined(
+    people, finish, press, idle, qtbot, tmp_path
+):
+    # A question that is declined sets no cap.
+    finish(people, "tab_rows")
+    retype(people, qtbot, "release_target", tmp_path / "out.csv")
+    told = typing(qtbot, ["50"], "confirm_no")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(told) == 1)
+    idle(people)
+    with Ledger.open() as book:
+        assert book.account(people.session.account.dataset).cap is None
+
+    # The question of a first release sets the cap that is typed there.
     press(people, "tab_rows")
     idle(people)
     retype(people, qtbot, "release_target", tmp_path / "out.csv")
@@ -83,17 +96,6 @@ def test_a_cap_of_many_digits_is_shown_in_four_and_kept_whole(people, finish, pr
     qtbot.waitUntil(lambda: people.session.account.delta_cap is not None)
     idle(people)
     assert people.session.account.cap == cost
-
-
-def test_a_question_that_is_declined_sets_no_cap(people, finish, press, idle, qtbot, tmp_path):
-    finish(people, "tab_rows")
-    retype(people, qtbot, "release_target", tmp_path / "out.csv")
-    told = typing(qtbot, ["50"], "confirm_no")
-    press(people, "release_now")
-    qtbot.waitUntil(lambda: len(told) == 1)
-    idle(people)
-    with Ledger.open() as book:
-        assert book.account(people.session.account.dataset).cap is None
 
 
 def test_a_model_after_a_release_asks_for_a_higher_cap_where_it_is_refused(

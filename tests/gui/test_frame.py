@@ -111,7 +111,8 @@ def test_pages_out_of_sight_wait_with_another_table_until_they_are_shown(people,
         assert noted[-1] == name
 
 
-def test_what_shows_a_whole_page_takes_the_place_of_all_that_was_put_off(window):
+def test_pages_wait_and_jobs_are_cancelled_replaced_told_of_and_logged(window, qtbot):
+    # What shows a whole page takes the place of all that was put off.
     said, page = [], window.page
     first, last = (page.in_sight(partial(said.append, words)) for words in ("first", "last"))
     whole = page.in_sight(partial(said.append, "whole"), whole=True)
@@ -123,6 +124,70 @@ def test_what_shows_a_whole_page_takes_the_place_of_all_that_was_put_off(window)
     assert said == ["whole"]
     last()
     assert said == ["whole", "last"]
+
+    # A newer job of the same kind replaces the older.
+    results = []
+    for number in (1, 2):
+        window.jobs.start(Job("Preview", lambda emit, cancel, n=number: n), key="preview", on_result=results.append)
+    qtbot.waitUntil(lambda: not window.jobs.running)
+    assert results == [2]
+
+    # A failing job is told of in one sentence.
+    def fail(emit, cancel):
+        raise InputError("the file went away", "people.csv", "open it again")
+
+    banner = window.findChild(QLabel, "banner_text")
+    for end in ("escape", "done"):
+        window.jobs.start(Job("Saving", fail, about="nowhere/curve.pdf"))
+        qtbot.waitUntil(banner.isVisible)
+        assert banner.text() == "The file went away (people.csv); open it again."
+        if end == "escape":
+            qtbot.keyClick(window, Qt.Key.Key_Escape)
+        else:  # under another name
+            with qtbot.waitSignal(window.jobs.idle):
+                window.jobs.start(Job("Saving", lambda emit, cancel: None, about="curve.pdf"))
+        assert not banner.isVisible()
+
+    # A bug in a job is logged without values.
+    from workbench.paths import user_log
+
+    def fault(emit, cancel):
+        raise ValueError("secret 4711")
+
+    window.jobs.start(Job("Faulty", fault))
+    banner = window.findChild(QLabel, "banner_text")
+    qtbot.waitUntil(banner.isVisible)
+    assert "bug in the program" in banner.text()
+    logged = (user_log() / "workbench.log").read_text("utf-8")
+    assert "ValueError" in logged
+    assert "4711" not in logged + banner.text()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+
+    # A job can be cancelled from its line.
+    def wait(emit, cancel):
+        while not cancel.cancelled:
+            pass
+        cancel.check()
+
+    handle = window.jobs.start(Job("Waiting", wait))
+    qtbot.waitUntil(lambda: window.findChild(QPushButton, "job_cancel") is not None)
+    cancel = window.findChild(QPushButton, "job_cancel")
+    assert cancel.text() == "Cancel"
+    with qtbot.waitSignal(handle.ended):
+        qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+        assert cancel.text() == "Cancelling…"
+    assert cancel.text() == "Cancelled"
+
+    # Closing during a job stops the job and then closes.
+    def wait(emit, cancel):
+        while not cancel.cancelled:
+            pass
+        cancel.check()
+
+    handle = window.jobs.start(Job("Waiting", wait))
+    window.close()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert not handle.running
 
 
 def test_every_page_has_a_name_of_its_own_and_a_help():
@@ -169,7 +234,8 @@ def test_a_way_to_release_is_chosen_at_the_head_of_its_settings_and_kept(people,
     assert people.page.objectName() == "page_train"
 
 
-def test_the_theme_changes_while_the_window_is_open(window):
+def test_the_theme_changes_in_every_part_while_the_window_is_open_and_is_remembered(window, press):
+    # The theme changes while the window is open.
     window.menus.actions["theme_dark"].trigger()
     assert window.session.theme == DARK
     assert QApplication.palette().window().color().name().upper() == DARK.window
@@ -177,18 +243,33 @@ def test_the_theme_changes_while_the_window_is_open(window):
     assert window.session.theme == LIGHT
     assert QApplication.palette().window().color().name().upper() == LIGHT.window
 
-
-@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
-def test_an_example_in_an_empty_field_and_a_link_that_is_off_have_the_colour_of_lesser_words(window, press, theme):
-    window.theme.set_mode(theme.name)
-    press(window, "tab_help")
-    field = window.page.findChild(QLineEdit, "help_search")
-    assert field.palette().color(QPalette.ColorRole.PlaceholderText) == QColor(theme.muted)
+    # An example in an empty field and a link that is off have the colour of lesser words.
     off = button("a", "off", "link")
     off.setParent(window)
     off.setEnabled(False)
-    off.ensurePolished()
-    assert off.palette().color(QPalette.ColorRole.ButtonText) == QColor(theme.muted)
+    for theme in (DARK, LIGHT):
+        window.theme.set_mode(theme.name)
+        press(window, "tab_help")
+        field = window.page.findChild(QLineEdit, "help_search")
+        assert field.palette().color(QPalette.ColorRole.PlaceholderText) == QColor(theme.muted)
+        off.ensurePolished()
+        assert off.palette().color(QPalette.ColorRole.ButtonText) == QColor(theme.muted)
+
+    # Every line has an icon of its own in the ink of the theme.
+    window.show_page("ledger")
+    for mode in ("light", "dark"):
+        window.theme.set_mode(mode)
+        seen = {}
+        for room in ROOMS:
+            image = icon_of(window, room.name)
+            ink = THEMES[mode].accent if room.name == "released" else THEMES[mode].text
+            assert near(image, ink) >= 8, room.name
+            seen[room.name] = bytes(image.constBits())
+        assert len(set(seen.values())) == len(ROOMS)
+
+    # The theme is remembered.
+    window.menus.actions["theme_dark"].trigger()
+    assert type(window.settings)().theme == "dark"
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
@@ -216,62 +297,9 @@ def test_menus_questions_lists_and_tips_have_the_colours_of_the_window(window, p
     qtbot.waitUntil(lambda: not QToolTip.isVisible())
 
 
-def test_the_theme_is_remembered(window):
-    window.menus.actions["theme_dark"].trigger()
-    assert type(window.settings)().theme == "dark"
-
-
 def test_at_1280_by_800_nothing_asks_for_more_room(people):
     assert people.minimumSizeHint().width() <= 1280
     assert people.minimumSizeHint().height() <= 800
-
-
-def test_a_job_can_be_cancelled_from_its_line(window, qtbot):
-    def wait(emit, cancel):
-        while not cancel.cancelled:
-            pass
-        cancel.check()
-
-    handle = window.jobs.start(Job("Waiting", wait))
-    qtbot.waitUntil(lambda: window.findChild(QPushButton, "job_cancel") is not None)
-    cancel = window.findChild(QPushButton, "job_cancel")
-    assert cancel.text() == "Cancel"
-    with qtbot.waitSignal(handle.ended):
-        qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
-        assert cancel.text() == "Cancelling…"
-    assert cancel.text() == "Cancelled"
-
-
-def test_a_failing_job_is_told_of_in_one_sentence(window, qtbot):
-    def fail(emit, cancel):
-        raise InputError("the file went away", "people.csv", "open it again")
-
-    banner = window.findChild(QLabel, "banner_text")
-    for end in ("escape", "done"):
-        window.jobs.start(Job("Saving", fail, about="nowhere/curve.pdf"))
-        qtbot.waitUntil(banner.isVisible)
-        assert banner.text() == "The file went away (people.csv); open it again."
-        if end == "escape":
-            qtbot.keyClick(window, Qt.Key.Key_Escape)
-        else:  # under another name
-            with qtbot.waitSignal(window.jobs.idle):
-                window.jobs.start(Job("Saving", lambda emit, cancel: None, about="curve.pdf"))
-        assert not banner.isVisible()
-
-
-def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
-    from workbench.paths import user_log
-
-    def fault(emit, cancel):
-        raise ValueError("secret 4711")
-
-    window.jobs.start(Job("Faulty", fault))
-    banner = window.findChild(QLabel, "banner_text")
-    qtbot.waitUntil(banner.isVisible)
-    assert "bug in the program" in banner.text()
-    logged = (user_log() / "workbench.log").read_text("utf-8")
-    assert "ValueError" in logged
-    assert "4711" not in logged + banner.text()
 
 
 @pytest.mark.parametrize("work", ["Opening", "Releasing"])
@@ -308,26 +336,6 @@ def test_the_log_names_the_kind_of_work_and_no_file(
     assert "divorces" not in logged + "".join(threads)
 
 
-def test_a_newer_job_of_the_same_kind_replaces_the_older(window, qtbot):
-    results = []
-    for number in (1, 2):
-        window.jobs.start(Job("Preview", lambda emit, cancel, n=number: n), key="preview", on_result=results.append)
-    qtbot.waitUntil(lambda: not window.jobs.running)
-    assert results == [2]
-
-
-def test_closing_during_a_job_stops_the_job_and_then_closes(window, qtbot):
-    def wait(emit, cancel):
-        while not cancel.cancelled:
-            pass
-        cancel.check()
-
-    handle = window.jobs.start(Job("Waiting", wait))
-    window.close()
-    qtbot.waitUntil(lambda: not window.isVisible())
-    assert not handle.running
-
-
 # -- The rail: an icon for each room in the ink of the theme, and dots that are explained -----------------------------
 
 
@@ -345,19 +353,6 @@ def near(image: QImage, ink: str) -> int:
         for x in range(image.width())
         for y in range(image.height())
     )
-
-
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_every_line_has_an_icon_of_its_own_in_the_ink_of_the_theme(window, mode):
-    window.theme.set_mode(mode)
-    window.show_page("ledger")
-    seen = {}
-    for room in ROOMS:
-        image = icon_of(window, room.name)
-        ink = THEMES[mode].accent if room.name == "released" else THEMES[mode].text
-        assert near(image, ink) >= 8, room.name
-        seen[room.name] = bytes(image.constBits())
-    assert len(set(seen.values())) == len(ROOMS)
 
 
 def test_the_pointer_is_told_what_the_dot_means(people):

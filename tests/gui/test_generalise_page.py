@@ -86,7 +86,10 @@ def test_what_is_found_is_shown_until_other_settings_ask_for_another_search(sear
     assert "no generalisation" in text_of(searched, "generalise_problem").lower()
 
 
-def test_hierarchies_are_there_at_once_read_whole_beside_a_form_whose_units_are_near(clinic):
+def test_hierarchies_are_there_at_once_made_otherwise_kept_in_files_and_undone_and_conditions_are_under_a_fold(
+    clinic, press, idle, qtbot, finish, tmp_path, monkeypatch
+):
+    # Hierarchies are there at once read whole beside a form whose units are near.
     # Each known column has a hierarchy at once.
     assert [line[:3] for line in rows_of(clinic, "generalise_columns")] == [
         ["age", "intervals", "5"],
@@ -108,8 +111,7 @@ def test_hierarchies_are_there_at_once_read_whole_beside_a_form_whose_units_are_
     assert field.geometry().right() < unit.x() <= end < following.x(), "side by side"
     assert following.x() - end > unit.x() - field.geometry().right()
 
-
-def test_a_builder_and_its_parameters_change_the_levels(clinic, press, idle, qtbot):
+    # A builder and its parameters change the levels.
     retype(clinic, qtbot, "generalise_intervals_widths", "20")
     qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
     retype(clinic, qtbot, "generalise_intervals_widths", "10, 15")
@@ -123,6 +125,76 @@ def test_a_builder_and_its_parameters_change_the_levels(clinic, press, idle, qtb
     editor.builder.activated.emit(editor.builder.currentIndex())
     idle(clinic)
     assert rows_of(clinic, "generalise_levels")[0] == ["18", "1*", "**", "*"]
+    clinic.session.undo_stack.setIndex(0)
+    idle(clinic)
+
+    # A hierarchy goes to a file and comes back.
+    path = tmp_path / "age.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
+    finish(clinic, "generalise_export")
+    lines = path.read_text("utf-8").splitlines()
+    assert lines[0] == "18;15-19;10-19;0-19;0-39;*"
+    path.write_text("\n".join(";".join((line.split(";")[0], "any age", "*")) for line in lines), "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
+    finish(clinic, "generalise_import")
+    assert rows_of(clinic, "generalise_levels")[0] == ["18", "any age", "*"]
+    assert rows_of(clinic, "generalise_columns")[0][1:3] == ["a file", "2"]
+    path.write_text("1;*\n", "utf-8")
+    finish(clinic, "generalise_import")
+    assert "has no line" in text_of(clinic, "generalise_hierarchy_problem")
+    clinic.session.undo_stack.setIndex(0)
+    idle(clinic)
+
+    # Settings and hierarchies are steps that can be undone.
+    stack = clinic.session.undo_stack
+    retype(clinic, qtbot, "generalise_form_k", "12")
+    choose(clinic, "generalise_form_loss", "discernibility")
+    retype(clinic, qtbot, "generalise_intervals_widths", "20")
+    qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
+    idle(clinic)
+    clinic.page.columns.selectRow(2)
+    choose(clinic, "generalise_builder", "tree")
+    idle(clinic)
+    said = ["change rows alike (k)", "change loss", "change the hierarchy of age", "change the hierarchy of diagnosis"]
+    assert [stack.text(at) for at in range(stack.count())] == said
+    stack.undo()
+    assert rows_of(clinic, "generalise_columns")[2][1:3] == ["none", ""]
+    stack.undo()
+    idle(clinic)
+    assert rows_of(clinic, "generalise_columns")[0][2] == "5"
+    stack.undo()
+    stack.undo()
+    assert (clinic.page.form.value().k, clinic.page.form.value().loss) == (5, "granularity")
+    assert clinic.session.generalised is None
+    for _ in said:
+        stack.redo()
+    idle(clinic)
+    assert (clinic.page.form.value().k, clinic.page.form.value().loss) == (12, "discernibility")
+    made = [line[1:3] for line in rows_of(clinic, "generalise_columns")]
+    assert made == [["intervals", "2"], ["category tree", "1"], ["category tree", "1"]]
+    stack.setIndex(0)
+    idle(clinic)
+
+    # The other conditions are asked for under a fold.
+    fold, more = clinic.findChild(QWidget, "generalise_fold"), clinic.findChild(QWidget, "generalise_more")
+    offered = {*clinic.page.form.value().declared(), *more.value().declared()}
+    assert offered >= {key for model in MODELS for key in model.declared()}
+    assert (fold.text(), more.isVisible()) == ("More conditions ▸", False)
+    press(clinic, "generalise_fold")
+    assert more.isVisible()
+    retype(clinic, qtbot, "generalise_form_k", "2")
+    retype(clinic, qtbot, "generalise_more_average_risk", "0.2")
+    finish(clinic, "generalise_run")
+    assert text_of(clinic, "generalise_said").startswith("6 rows in 1 class of at least 6")
+    press(clinic, "generalise_fold")
+    assert (fold.text(), more.isVisible()) == ("More conditions (1) ▸", False)
+    press(clinic, "generalise_fold")
+    retype(clinic, qtbot, "generalise_more_average_risk", " ")
+    retype(clinic, qtbot, "generalise_more_entropy_l", "2.5")
+    assert clinic.page.primary.objectName() == "generalise_run"
+    finish(clinic, "generalise_run")
+    assert [one.name for one in clinic.page._found.made.models] == ["k-anonymity", "entropy-l-diversity"]
+    assert clinic.page._found.made.outcome.sizes.min() >= 3
 
 
 def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path, monkeypatch):
@@ -148,22 +220,6 @@ def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path
     assert asked == [str(tmp_path)], "beside the table, wherever the program was started"
 
 
-def test_a_hierarchy_goes_to_a_file_and_comes_back(clinic, finish, tmp_path, monkeypatch):
-    path = tmp_path / "age.csv"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
-    finish(clinic, "generalise_export")
-    lines = path.read_text("utf-8").splitlines()
-    assert lines[0] == "18;15-19;10-19;0-19;0-39;*"
-    path.write_text("\n".join(";".join((line.split(";")[0], "any age", "*")) for line in lines), "utf-8")
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *a, **k: (str(path), ""))
-    finish(clinic, "generalise_import")
-    assert rows_of(clinic, "generalise_levels")[0] == ["18", "any age", "*"]
-    assert rows_of(clinic, "generalise_columns")[0][1:3] == ["a file", "2"]
-    path.write_text("1;*\n", "utf-8")
-    finish(clinic, "generalise_import")
-    assert "has no line" in text_of(clinic, "generalise_hierarchy_problem")
-
-
 def test_release_asks_once_and_writes_a_file_that_is_verified(searched, finish, answer, tmp_path, monkeypatch):
     path = tmp_path / "general.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(path), ""))
@@ -177,28 +233,6 @@ def test_release_asks_once_and_writes_a_file_that_is_verified(searched, finish, 
     finish(searched, "generalise_attack")
     assert searched.page.objectName() == "page_attack"
     assert searched.page.form.given()["release"] == path
-
-
-def test_the_other_conditions_are_asked_for_under_a_fold(clinic, finish, press, qtbot):
-    fold, more = clinic.findChild(QWidget, "generalise_fold"), clinic.findChild(QWidget, "generalise_more")
-    offered = {*clinic.page.form.value().declared(), *more.value().declared()}
-    assert offered >= {key for model in MODELS for key in model.declared()}
-    assert (fold.text(), more.isVisible()) == ("More conditions ▸", False)
-    press(clinic, "generalise_fold")
-    assert more.isVisible()
-    retype(clinic, qtbot, "generalise_form_k", "2")
-    retype(clinic, qtbot, "generalise_more_average_risk", "0.2")
-    finish(clinic, "generalise_run")
-    assert text_of(clinic, "generalise_said").startswith("6 rows in 1 class of at least 6")
-    press(clinic, "generalise_fold")
-    assert (fold.text(), more.isVisible()) == ("More conditions (1) ▸", False)
-    press(clinic, "generalise_fold")
-    retype(clinic, qtbot, "generalise_more_average_risk", " ")
-    retype(clinic, qtbot, "generalise_more_entropy_l", "2.5")
-    assert clinic.page.primary.objectName() == "generalise_run"
-    finish(clinic, "generalise_run")
-    assert [one.name for one in clinic.page._found.made.models] == ["k-anonymity", "entropy-l-diversity"]
-    assert clinic.page._found.made.outcome.sizes.min() >= 3
 
 
 def test_a_condition_that_is_refused_stays_in_sight(clinic, press, qtbot):
@@ -317,35 +351,6 @@ def test_a_sensitive_column_gets_a_hierarchy_for_its_distance(
     assert "needs a hierarchy of diagnosis" in text_of(clinic, "generalise_problem")
     clinic.page.columns.selectRow(0)
     assert clinic.page.editor.builder.findData("none") < 0, "what an outsider knows must have one"
-
-
-def test_settings_and_hierarchies_are_steps_that_can_be_undone(clinic, press, idle, qtbot):
-    stack = clinic.session.undo_stack
-    retype(clinic, qtbot, "generalise_form_k", "12")
-    choose(clinic, "generalise_form_loss", "discernibility")
-    retype(clinic, qtbot, "generalise_intervals_widths", "20")
-    qtbot.waitUntil(lambda: rows_of(clinic, "generalise_levels")[0] == ["18", "0-19", "*"])
-    idle(clinic)
-    clinic.page.columns.selectRow(2)
-    choose(clinic, "generalise_builder", "tree")
-    idle(clinic)
-    said = ["change rows alike (k)", "change loss", "change the hierarchy of age", "change the hierarchy of diagnosis"]
-    assert [stack.text(at) for at in range(stack.count())] == said
-    stack.undo()
-    assert rows_of(clinic, "generalise_columns")[2][1:3] == ["none", ""]
-    stack.undo()
-    idle(clinic)
-    assert rows_of(clinic, "generalise_columns")[0][2] == "5"
-    stack.undo()
-    stack.undo()
-    assert (clinic.page.form.value().k, clinic.page.form.value().loss) == (5, "granularity")
-    assert clinic.session.generalised is None
-    for _ in said:
-        stack.redo()
-    idle(clinic)
-    assert (clinic.page.form.value().k, clinic.page.form.value().loss) == (12, "discernibility")
-    made = [line[1:3] for line in rows_of(clinic, "generalise_columns")]
-    assert made == [["intervals", "2"], ["category tree", "1"], ["category tree", "1"]]
 
 
 def test_what_is_missing_is_said(window, finish, press):

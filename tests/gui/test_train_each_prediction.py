@@ -70,9 +70,15 @@ def test_the_cost_of_all_predictions_stands_there_before_it_is_charged(
     qtbot.waitUntil(lambda: not fact(train, "made_of").isVisible())
 
 
-def test_rows_that_were_added_after_the_cost_was_shown_are_not_charged(
+def test_epsilon_is_of_each_prediction_and_rows_that_were_added_after_the_cost_was_shown_are_not_charged(
     train, press, idle, qtbot, answer, tmp_path, asked, monkeypatch
 ):
+    # The form says what epsilon is of.
+    titles = [label.text() for label in train.page.forms.findChildren(QLabel)]
+    assert "cost of each prediction, ε" in titles
+    assert train.findChild(QPushButton, "train_median_forest_ask_choose").isVisible()
+
+    # Rows that were added after the cost was shown are not charged.
     choose_file(train, press, monkeypatch, asked)
     qtbot.waitUntil(lambda: train.page.primary.isEnabled())
     asked.write_text("\n".join([HEADER, *ROWS, "4.9,3.1,1.5,setosa"]) + "\n", "utf-8")
@@ -86,14 +92,7 @@ def test_rows_that_were_added_after_the_cost_was_shown_are_not_charged(
     heard = [label.text() for label in train.findChildren(QLabel)]
     assert any("the cost has changed since it was shown" in text.lower() for text in heard)
 
-
-def test_the_form_says_what_epsilon_is_of(train):
-    titles = [label.text() for label in train.page.forms.findChildren(QLabel)]
-    assert "cost of each prediction, ε" in titles
-    assert train.findChild(QPushButton, "train_median_forest_ask_choose").isVisible()
-
-
-def test_utility_says_so_too(train, press):
+    # Utility says so too.
     press(train, "tab_utility")
     model, epsilons = train.findChild(QWidget, "curve_model"), train.findChild(QLineEdit, "curve_epsilons")
     assert "for each prediction" not in epsilons.toolTip()
@@ -115,7 +114,10 @@ def shown(page, *names: str) -> list[str]:
     return [name for name in names if page.findChild(QWidget, name).isVisible()]
 
 
-def test_a_quiet_run_is_announced_with_the_one_chart_that_it_has(people, qtbot, press, idle):
+def test_a_quiet_run_is_announced_with_its_one_chart_and_figures_stand_together_in_a_wide_window(
+    people, qtbot, press, idle
+):
+    # A quiet run is announced with the one chart that it has.
     press(people, "tab_train")
     choose_model(people, "logistic")
     idle(people)
@@ -130,8 +132,7 @@ def test_a_quiet_run_is_announced_with_the_one_chart_that_it_has(people, qtbot, 
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
     assert shown(page, *charts) == list(charts)
 
-
-def test_the_figures_before_a_run_stand_together_in_a_wide_window(people, qtbot, press, idle):
+    # The figures before a run stand together in a wide window.
     press(people, "tab_train")
     choose_model(people, "logistic")
     idle(people)
