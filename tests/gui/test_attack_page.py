@@ -68,7 +68,21 @@ def choose(window: QWidget, name: str) -> None:
     page.attack.setCurrentIndex(page.attack.findData(name))
 
 
-def test_an_attack_is_said_drawn_and_kept(people, finish, released):
+def test_attacks_are_said_drawn_kept_and_aimed_and_a_copy_has_no_bound(
+    people, qtbot, finish, released, press, idle, tmp_path
+):
+    # Every attack has a form.
+    for known in attacks.ATTACKS:
+        choose(people, known.name)
+        assert people.page.form.value() is not None or known.name == "link"
+
+    # A short form is not scrolled.
+    choose(people, "inference")
+    choose(people, "membership")
+    area = area_around(people.page.findChild(QWidget, "attack_setup"))
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
+
+    # An attack is said drawn and kept.
     page = people.page
     choose(people, "inference")
     assert page.primary.text() == "Release →"
@@ -86,6 +100,46 @@ def test_an_attack_is_said_drawn_and_kept(people, finish, released):
     assert table.model().rowCount() == 1
     assert people.session.runs[-1].kind == "attack"
     assert people.session.account.seen
+
+    # A copy has no bound and says why.
+    page = people.page
+    choose(people, "singling-out")
+    retype(people, qtbot, "attack_form_singling-out_attacks", "100")
+    page.form.choose(released / "people.csv")
+    finish(people, "attack_run")
+    assert "with the release 100.0 %" in text_of(people, "attack_said")
+    assert "no certificate" in text_of(people, "attack_words")
+    assert "not corrected" in text_of(people, "attack_words")
+    assert "allowed" not in page.chart.accessibleName()
+
+    # What is aimed at is the target of every attack on it.
+    people.session.to_attack.make(released / "out.csv")
+    for name in ("inference", "singling-out", "link"):
+        choose(people, name)
+        assert people.page.form.given()["release"] == released / "out.csv"
+    choose(people, "membership")
+    assert "model" not in people.page.form.given()
+
+    # A release is attacked from its card.
+    people.session.to_attack.make(tmp_path / "else.csv")
+    assert people.page.form.target == "else.csv"
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "card.json").write_text("{}", "utf-8")
+    people.session.to_attack.make(tmp_path / "model")
+    assert people.page.form.attack.name == "membership"
+    assert people.page.form.target == "model"
+    choose(people, "inference")
+
+    # A release that is open is not its own original.
+    people.page.form.choose(released / "out.csv")
+    assert people.page.primary.isEnabled()
+    people.session.open_asked.emit(str(released / "out.csv"))
+    idle(people)
+    finish(people, "tab_attack")
+    assert people.page.primary.text() == "Data →"
+    assert not people.page.findChild(QWidget, "attack_report").isVisible()
+    said = people.findChild(QWidget, "note_attack").accessibleName()
+    assert said == "The open table is the release itself. Open the original table first: Data."
 
 
 @pytest.mark.parametrize(
@@ -137,46 +191,22 @@ def test_two_files_are_linked_by_a_noisy_release(people, finish, released, qtbot
     assert "ε = 3 allows at most" in text_of(people, "attack_said")
 
 
-def test_a_copy_has_no_bound_and_says_why(people, finish, released, qtbot):
-    page = people.page
-    choose(people, "singling-out")
-    retype(people, qtbot, "attack_form_singling-out_attacks", "100")
-    page.form.choose(released / "people.csv")
-    finish(people, "attack_run")
-    assert "with the release 100.0 %" in text_of(people, "attack_said")
-    assert "no certificate" in text_of(people, "attack_words")
-    assert "not corrected" in text_of(people, "attack_words")
-    assert "allowed" not in page.chart.accessibleName()
-
-
-def test_a_release_that_is_open_is_not_its_own_original(people, idle, finish, released):
-    people.page.form.choose(released / "out.csv")
-    assert people.page.primary.isEnabled()
-    people.session.open_asked.emit(str(released / "out.csv"))
-    idle(people)
-    finish(people, "tab_attack")
-    assert people.page.primary.text() == "Data →"
-    assert not people.page.findChild(QWidget, "attack_report").isVisible()
-    said = people.findChild(QWidget, "note_attack").accessibleName()
-    assert said == "The open table is the release itself. Open the original table first: Data."
-
-
-def test_a_generated_sample_needs_no_table_and_is_not_private(window, finish, qtbot):
-    finish(window, "tab_attack")
-    choose(window, "traces")
-    retype(window, qtbot, "attack_form_traces_people", "1000")
-    finish(window, "attack_run")
-    assert "4 points of a trace" in text_of(window, "attack_said")
-    assert not window.page._badge.isVisible()
-
-
-def test_what_is_missing_is_said(window, finish):
+def test_what_is_missing_is_said_and_a_generated_sample_needs_no_table(window, finish, qtbot):
+    # What is missing is said.
     finish(window, "tab_attack")
     for known in attacks.ATTACKS:
         choose(window, known.name)
         leads = window.page.primary.text() != "Attack"
         assert leads is any(needed.required for needed in known.given), known.name
         assert window.page.primary.isEnabled()
+
+    # A generated sample needs no table and is not private.
+    finish(window, "tab_attack")
+    choose(window, "traces")
+    retype(window, qtbot, "attack_form_traces_people", "1000")
+    finish(window, "attack_run")
+    assert "4 points of a trace" in text_of(window, "attack_said")
+    assert not window.page._badge.isVisible()
 
 
 def test_cancel_stops_an_attack(people, press, idle, released, qtbot, standstill):
@@ -188,12 +218,6 @@ def test_cancel_stops_an_attack(people, press, idle, released, qtbot, standstill
     standstill.go_on()
     idle(people)
     assert not any(run.kind == "attack" for run in people.session.runs)
-
-
-def test_every_attack_has_a_form(people):
-    for known in attacks.ATTACKS:
-        choose(people, known.name)
-        assert people.page.form.value() is not None or known.name == "link"
 
 
 def test_releases_of_the_ledger_are_listed(window, finish, tmp_path):
@@ -208,32 +232,6 @@ def test_releases_of_the_ledger_are_listed(window, finish, tmp_path):
     )
     finish(window, "tab_attack")
     assert window.page.form.target == "mine.csv"
-
-
-def test_a_release_is_attacked_from_its_card(people, press, idle, tmp_path):
-    people.session.to_attack.make(tmp_path / "else.csv")
-    assert people.page.form.target == "else.csv"
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "card.json").write_text("{}", "utf-8")
-    people.session.to_attack.make(tmp_path / "model")
-    assert people.page.form.attack.name == "membership"
-    assert people.page.form.target == "model"
-
-
-def test_what_is_aimed_at_is_the_target_of_every_attack_on_it(people, released):
-    people.session.to_attack.make(released / "out.csv")
-    for name in ("inference", "singling-out", "link"):
-        choose(people, name)
-        assert people.page.form.given()["release"] == released / "out.csv"
-    choose(people, "membership")
-    assert "model" not in people.page.form.given()
-
-
-def test_a_short_form_is_not_scrolled(people, qtbot):
-    choose(people, "inference")
-    choose(people, "membership")
-    area = area_around(people.page.findChild(QWidget, "attack_setup"))
-    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() == 0)
 
 
 def test_before_an_attack_its_form_has_the_room_that_no_outcome_needs(people, qtbot):

@@ -63,7 +63,10 @@ def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
         open_released(tmp_path, None, print, NEVER)
 
 
-def test_the_open_table_is_predicted_and_nothing_is_charged(iris, finish, press, idle, qtbot, model, tmp_path):
+def test_the_open_table_is_predicted_by_clicks_and_keys_and_what_is_refused_is_said(
+    iris, finish, press, idle, qtbot, model, tmp_path, monkeypatch
+):
+    # The open table is predicted and nothing is charged.
     assert text_of(iris, "predict_problem").startswith("Train a model, or choose the folder of a released one")
     run, train = (iris.findChild(QWidget, name) for name in ("predict_run", "predict_train"))
     assert not run.isEnabled()
@@ -93,6 +96,36 @@ def test_the_open_table_is_predicted_and_nothing_is_charged(iris, finish, press,
     most = max(told.values())
     assert text_of(iris, "fact_often_0") == f"{most} rows"
     assert statuses() == []
+
+    # The keys and the dialogs do the same.
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *a, **k: str(model))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(tmp_path / "by-keys.csv"), ""))
+    finish(iris, "predict_model_browse")
+    press(iris, "predict_output_browse")
+    qtbot.keyClick(iris, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    idle(iris)
+    assert (tmp_path / "by-keys.csv").exists()
+
+    # A file that cannot be written is told of.
+    take(iris, qtbot, idle, model)
+    retype(iris, qtbot, "predict_output", tmp_path / "no" / "such" / "told.csv")
+    finish(iris, "predict_run")
+    assert "folder of the output does not exist" in text_of(iris, "banner_text")
+    take(iris, qtbot, idle, tmp_path)
+    assert banner(iris) == "" == iris.statusBar().currentMessage(), "it was about the model before"
+
+    # A model that was changed is refused in words.
+    import shutil
+
+    changed = tmp_path / "changed"
+    shutil.copytree(model, changed)
+    document = json.loads((changed / "model.json").read_text())
+    (changed / "model.json").write_text(json.dumps({**document, "rows": 151}))
+    take(iris, qtbot, idle, changed)
+    assert "was changed after its release" in text_of(iris, "predict_problem")
+    assert not iris.findChild(QWidget, "predict_run").isEnabled()
+    take(iris, qtbot, idle, tmp_path / "nowhere")
+    assert "nowhere" in text_of(iris, "predict_problem")
 
 
 FLOWERS = "sepal_length,sepal_width,petal_length,petal_width\n" + "5.1,3.5,1.4,0.2\n6.7,3.0,5.2,2.3\n" * 20
@@ -171,30 +204,6 @@ def test_a_model_that_was_just_trained_is_taken(window, finish, press, qtbot, an
     assert "predicted" in window.page._target.text()
 
 
-def test_the_keys_and_the_dialogs_do_the_same(iris, finish, press, idle, qtbot, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *a, **k: str(model))
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(tmp_path / "by-keys.csv"), ""))
-    finish(iris, "predict_model_browse")
-    press(iris, "predict_output_browse")
-    qtbot.keyClick(iris, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    idle(iris)
-    assert (tmp_path / "by-keys.csv").exists()
-
-
-def test_a_model_that_was_changed_is_refused_in_words(iris, idle, qtbot, model, tmp_path):
-    import shutil
-
-    changed = tmp_path / "changed"
-    shutil.copytree(model, changed)
-    document = json.loads((changed / "model.json").read_text())
-    (changed / "model.json").write_text(json.dumps({**document, "rows": 151}))
-    take(iris, qtbot, idle, changed)
-    assert "was changed after its release" in text_of(iris, "predict_problem")
-    assert not iris.findChild(QWidget, "predict_run").isEnabled()
-    take(iris, qtbot, idle, tmp_path / "nowhere")
-    assert "nowhere" in text_of(iris, "predict_problem")
-
-
 def test_a_table_without_the_columns_says_which_are_missing(window, finish, press, idle, qtbot, model, tmp_path):
     finish(window, "sample_wine")
     press(window, "tab_predict")
@@ -228,15 +237,6 @@ def test_a_prediction_is_cancelled_and_leaves_no_file(iris, finish, press, idle,
     finish(iris, "predict_cancel")
     assert list(tmp_path.iterdir()) == []
     assert iris.page.primary.isVisible()
-
-
-def test_a_file_that_cannot_be_written_is_told_of(iris, finish, idle, qtbot, model, tmp_path):
-    take(iris, qtbot, idle, model)
-    retype(iris, qtbot, "predict_output", tmp_path / "no" / "such" / "told.csv")
-    finish(iris, "predict_run")
-    assert "folder of the output does not exist" in text_of(iris, "banner_text")
-    take(iris, qtbot, idle, tmp_path)
-    assert banner(iris) == "" == iris.statusBar().currentMessage(), "it was about the model before"
 
 
 def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, finish, idle, qtbot, model, tmp_path, monkeypatch):
