@@ -123,7 +123,7 @@ def test_what_is_said_of_edits_goes_with_them_and_an_error_with_its_cause(scores
     assert status(scores) == banner(scores) == "The ledger is locked."
 
 
-def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, press, load, finish):
+def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, press, load):
     for ends in (
         lambda: press(scores, "tab_protect"),
         lambda: press(scores, "banner_close"),
@@ -136,7 +136,8 @@ def test_an_error_is_over_in_the_status_bar_when_its_banner_is(scores, qtbot, pr
         assert banner(scores) == ""
         assert "went wrong" not in status(scores)
 
-    # No page is left with the error of another.
+
+def test_no_page_is_left_with_the_error_of_another(scores, finish, press):
     names = list(scores.rail.pages)
     press(scores, f"tab_{names[0]}")
     for name in names:

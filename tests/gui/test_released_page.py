@@ -48,8 +48,8 @@ def test_before_the_first_release_the_page_leads_to_one(people, finish):
     assert not people.findChild(QWidget, "released_list").isVisible()
 
 
-def test_a_release_is_listed_verified_scored_reported_and_missed_where_it_was_moved(
-    listed, finish, press, idle, qtbot, monkeypatch, tmp_path
+def test_a_release_is_listed_verified_scored_and_missed_where_it_was_moved(
+    listed, finish, press, idle, qtbot, monkeypatch
 ):
     # A release is listed and verified where it is selected.
     lines = listed.page.table.lines
@@ -95,21 +95,6 @@ def test_a_release_is_listed_verified_scored_reported_and_missed_where_it_was_mo
     assert card.picture.isVisible()
     with Ledger.read() as book:
         assert "quality" in [noted.study for noted in book.figures()]
-
-    # The report is saved where a person says.
-    where = tmp_path / "report.html"
-    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
-    finish(listed, "quality_report")
-    page = where.read_text("utf-8")
-    assert "What attacks got" in page
-    assert "private – not for release" in page
-
-    # A bundle has the report where that is asked for.
-    where = tmp_path / "released.bundle"
-    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
-    finish(listed, "quality_report")
-    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
-    assert verify_any(where) == []
 
     # What is offered of a release has room in large text.
     listed.theme.set_scale(150)
@@ -285,6 +270,23 @@ def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
 
 
 # -- How good released rows are, by clicks on the Releases page: scores, a picture of two columns, and the report
+
+
+def test_the_report_is_saved_where_a_person_says(listed, finish, monkeypatch, tmp_path):
+    where = tmp_path / "report.html"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    finish(listed, "quality_report")
+    page = where.read_text("utf-8")
+    assert "What attacks got" in page
+    assert "private – not for release" in page
+
+
+def test_a_bundle_has_the_report_where_that_is_asked_for(listed, finish, monkeypatch, tmp_path):
+    where = tmp_path / "released.bundle"
+    monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
+    finish(listed, "quality_report")
+    assert (where / "private" / "risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert verify_any(where) == []
 
 
 def test_a_report_that_is_cancelled_at_its_last_step_is_not_saved(listed, finish, monkeypatch, tmp_path):

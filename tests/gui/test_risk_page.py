@@ -77,7 +77,7 @@ def test_figures_follow_each_tick_at_once(hands, monkeypatch, tmp_path):
     assert "0 of 9 rows of the table are unique" in (tmp_path / "r.html").read_text("utf-8")
 
 
-def test_unique_rows_their_reasons_and_smaller_samples_follow_ticks_by_click_and_key(hands, idle):
+def test_unique_rows_their_reasons_and_smaller_samples_follow_ticks_by_click_and_key(hands):
     # A search that is stopped can be asked for again.
     tick(hands, "age")
     tick(hands, "age")  # nothing is asked any more

@@ -57,7 +57,7 @@ def test_without_a_table_the_page_says_what_to_do(window, press):
     assert window.page.objectName() == "page_data"
 
 
-def test_every_question_has_a_row_and_every_way_a_column_and_what_is_asked_last_is_marked(hands, idle):
+def test_every_question_has_a_row_and_every_way_a_column_and_what_is_asked_last_is_marked(hands):
     # Every question has a row and every way a column with marks.
     assert misfits(hands.window) == []
     assert isinstance(hands.table(TABLE).parentWidget(), Card), "it has the border that other tables have"
