@@ -179,13 +179,13 @@ def test_columns_that_are_independent_stay_so_when_counts_are_rounded(method):
 
 
 def test_rounding_that_gives_siblings_the_same_order_would_be_found(monkeypatch):
-    def in_order(left: np.ndarray, above: np.ndarray, entropy: object) -> np.ndarray:
+    def in_order(left: np.ndarray, above: np.ndarray, *_: object) -> np.ndarray:
         out = np.empty(len(above), dtype=np.int64)
         out[np.argsort(above, kind="stable")] = np.repeat(np.tile(np.arange(left.shape[1]), len(left)), left.ravel())
         return out
 
     monkeypatch.setattr(row_sampler, "MOST_DEALT", 0)
-    monkeypatch.setattr(row_sampler, "_shuffled", in_order)
+    monkeypatch.setattr(row_sampler, "_interleaved", in_order)
     setting = setting_of(names_of(2, 20, 20, ordered=True), 300, "100")
     assert correlation(run("marginals", setting, siblings(300), 300).codes) > 0.9
 

@@ -82,17 +82,21 @@ def test_rounding_does_not_make_siblings_dependent(evenly, monkeypatch):
     assert np.abs(beside).max() < 0.3
 
 
-def test_dealing_evenly_leaves_less_chance_association(monkeypatch):
-    codes = dependent_rows(600, SIZES)
+@pytest.mark.parametrize(("most", "part"), [(10**6, 0.2), (0, 0.35)])
+def test_few_rows_and_many_show_less_association_than_chance(most, part, monkeypatch):
+    """Columns that are independent given the first; rows drawn by themselves are what chance is."""
+    monkeypatch.setattr(row_sampler, "MOST_DEALT", most)
+    codes, generator = dependent_rows(600, SIZES), np.random.default_rng(9)
     model = star(codes)
     wanted = dict(model.pairs(1))[2]
 
-    def apart(most: int) -> float:
-        monkeypatch.setattr(row_sampler, "MOST_DEALT", most)
-        drawn = [sampled_rows(model, 600, SeededEntropy(s), CancelToken()) for s in range(5)]
-        return float(np.mean([np.abs(rows_of(d).counts((1, 2), (5, 5)) / 600 - wanted).sum() for d in drawn]))
+    def apart(found: Codes) -> float:
+        return float(np.abs(rows_of(found).counts((1, 2), (5, 5)) / 600 - wanted).sum())
 
-    assert apart(10**6) < apart(0) / 2
+    drawn = [apart(sampled_rows(model, 600, SeededEntropy(s), CancelToken())) for s in range(20)]
+    cells = generator.multinomial(600, wanted.ravel(), 20)
+    chance = [np.abs(c.reshape(5, 5) / 600 - wanted).sum() for c in cells]
+    assert np.mean(drawn) < part * np.mean(chance)
 
 
 def test_rows_come_in_random_order_and_the_sampler_stops_when_asked():

@@ -5,11 +5,11 @@ the combination of the earlier columns that it depends on):
 
 1. *How many.* Of the m rows with one value of the parent, each value z of the child gets ⌊m·p(z)⌋ or ⌈m·p(z)⌉, by
    systematic sampling: one uniform offset, so that the expected number is m·p(z) exactly (Madow & Madow 1944).
-2. *Which.* They are dealt out at random among those m rows. Independence of columns given their parent holds in
-   expectation, but n rows drawn blindly show chance associations of the order of 1/√n. So where the table is small
-   enough, rows take their turn in random order, and each takes the value, among those that its parent's cell has left,
-   that is the most overdue beside the values it has in the earlier columns. Each expected number is that of columns
-   independent given the parent.
+2. *Which.* Independence of columns given their parent holds in expectation, but n rows drawn blindly show chance
+   associations of the order of 1/√n. So those m rows are sorted by their values in the earlier columns, and each value
+   is spread evenly over them. Where the table is small enough for more, rows take their turn in random order, and each
+   takes the value, among those that its parent's cell has left, that is the most overdue beside the values it has in
+   the earlier columns. Each expected number is that of columns independent given the parent.
 
 The rows end in random order.
 """
@@ -29,8 +29,7 @@ from workbench.synth.cliques import CliqueMarginals, Doubles
 from workbench.synth.columns import Codes, smallest_type
 
 MOST_DEALT = 60_000
-"""Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
-
+"""Rows times columns up to which each row takes what is most overdue; for more it takes long."""
 
 _BLOCK = 64  # rows of which it is worked out together how overdue each value is
 
@@ -77,7 +76,7 @@ def sampled_rows(
         if beside and evenly:
             out[:, child] = _dealt(left, above, out[:, beside], [sizes[c] for c in beside], entropy, cancel)
         else:
-            out[:, child] = _shuffled(left, above, entropy)
+            out[:, child] = _interleaved(left, above, out[:, beside], [sizes[c] for c in beside], entropy)
         placed.append(child)
     return out.take(permutation(rows, entropy), axis=0)
 
@@ -111,13 +110,30 @@ def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]
     return counts
 
 
-def _shuffled(left: NDArray[np.int64], above: NDArray[np.integer[Any]], entropy: Entropy) -> Codes:
-    """Return values (n,) of which ``left`` says how many each cell of the parent gets, at random among its rows."""
-    mixed = permutation(len(above), entropy)
-    order = mixed[np.argsort(above[mixed], kind="stable")]
+def _interleaved(
+    left: NDArray[np.int64], above: NDArray[np.integer[Any]], beside: Codes, sizes: list[int], entropy: Entropy
+) -> Codes:
+    """Return values (n,) of which ``left`` says how many each cell of the parent gets, spread evenly over its rows.
+
+    Rows of a cell are put in the order of their values in the first columns ``beside`` (n, s), and by chance among
+    equals; each value is taken at even distances along them, from a random place within each.
+    """
+    code, codes = above.astype(np.int64), len(left)
+    for column, size in enumerate(sizes):
+        if codes * size > _FEW_CODES:
+            break
+        code, codes = code * size + permutation(size, entropy)[beside[:, column]], codes * size
+    code = code.astype(smallest_type(codes))  # those of 16 bits sort by far faster
+    order = permutation(len(above), entropy)
+    order = order[np.argsort(code[order], kind="stable")]
+    counts = left.ravel()
+    place = uniforms(len(above), entropy)
+    place += np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place /= np.repeat(counts, counts)
+    place += np.repeat(np.arange(len(left)), left.sum(axis=1))
     kind = smallest_type(left.shape[1])
     out = np.empty(len(above), dtype=kind)
-    out[order] = np.repeat(np.tile(np.arange(left.shape[1], dtype=kind), len(left)), left.ravel())
+    out[order] = np.repeat(np.tile(np.arange(left.shape[1], dtype=kind), len(left)), counts)[np.argsort(place)]
     return out
 
 
