@@ -535,8 +535,9 @@ class LinesTable(TableView):
         self.horizontalHeader().setStretchLastSection(not columns[-1].right)
 
     def show_columns(self, columns: Sequence[Column], lines: Sequence[Sequence[Cell]]) -> None:
-        self.lines.columns = tuple(columns)
-        self.lines.show_lines(lines)
+        if lines or self.lines.height() or tuple(columns) != self.lines.columns:
+            self.lines.columns = tuple(columns)
+            self.lines.show_lines(lines)
 
     def leave_out(self, columns: Collection[int]) -> None:
         """Show every column but these, whose room the others take."""

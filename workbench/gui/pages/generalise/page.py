@@ -439,8 +439,9 @@ class GeneralisePage(RunPage):
         self.columns.lines.show_lines(lines, same=True)
         self.columns.make_room()
         if lines and not self.columns.currentIndex().isValid():
-            self.columns.selectRow(min(at, len(lines) - 1))
-        self._show_column()
+            self.columns.selectRow(min(at, len(lines) - 1))  # and so its hierarchy is shown
+        else:
+            self._show_column()
 
     def _show_view(self) -> None:
         self._views.setCurrentIndex([segment.isChecked() for segment in self._segments.values()].index(True))
