@@ -5,8 +5,10 @@ import itertools
 import json
 import os
 import re
+import sys
 import threading
 from collections.abc import Generator
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,9 @@ def folders_in_memory() -> bool:
 # Before pytest chooses where its numbered folders lie; whoever wants them elsewhere says so.
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and folders_in_memory():
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(IN_MEMORY)
+
+# The address of the process that forks others, which is made once: not where a test has its temporary files.
+util.get_temp_dir()
 
 POOLS = ("TCP-Executor", "Dask-Offload")
 """Idle threads that Dask keeps until the program ends."""
@@ -147,6 +152,20 @@ def user_folders(tmp_path_factory, monkeypatch):
         "APPDATA",
     ):
         monkeypatch.setenv(variable, str(home))
+
+
+@pytest.fixture
+def spawned():
+    """For tests of how processes start: as the program starts them."""
+
+
+@pytest.fixture(autouse=True)
+def forked(request, monkeypatch):
+    """Fork the processes of the other tests, which saves each the half second in which Python loads its libraries."""
+    if sys.platform == "linux" and "spawned" not in request.fixturenames:
+        from forked import fork_what_is_spawned
+
+        fork_what_is_spawned(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -44,6 +44,7 @@ def _changed(file: Path, statement: str) -> None:
     base.close()
 
 
+@pytest.mark.usefixtures("spawned")
 def test_cells_are_the_text_of_an_export_and_null_is_missing(people):
     table = read_table(f"sqlite:///{people}?table=people")
     assert table.frame.rows() == [("1", "1.5", "a"), (None, "2.0", None), ("3", "1e-7", "ö")]

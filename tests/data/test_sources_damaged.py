@@ -18,6 +18,8 @@ from workbench.params.errors import WorkbenchError
 from workbench.processes.child_program import WORD
 from workbench.signals.cancel import CancelToken
 
+pytestmark = pytest.mark.usefixtures("spawned")
+
 FRAME = pl.DataFrame(
     {
         "whole": [1, None, -3] * 20,

@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -213,12 +213,12 @@ class Leaks:
 
 
 def children() -> set[int]:
-    """Return the processes that this one has started and not yet buried, without Python's own helper."""
-    helper = getattr(resource_tracker._resource_tracker, "_pid", None)
+    """Return the processes that this one has started and not yet buried, without Python's own helpers."""
+    helpers = {resource_tracker._resource_tracker._pid, forkserver._forkserver._forkserver_pid}  # type: ignore[attr-defined]
     tasks = Path("/proc/self/task")
     if tasks.is_dir():
-        return {int(pid) for task in tasks.iterdir() for pid in children_of(task).split()} - {helper}
-    return {p.pid for p in psutil.Process().children()} - {helper}
+        return {int(pid) for task in tasks.iterdir() for pid in children_of(task).split()} - helpers
+    return {p.pid for p in psutil.Process().children()} - helpers
 
 
 def children_of(task: Path) -> str:

@@ -19,6 +19,8 @@ from workbench.processes.worker import WorkerFaultError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Memory, Progress, ignore
 
+pytestmark = pytest.mark.usefixtures("spawned")
+
 HERE = Path(__file__).parent
 
 

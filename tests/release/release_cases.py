@@ -2,19 +2,17 @@
 
 import importlib
 import json
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable
 from decimal import Decimal
-from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pytest
+from forked import forks
 from released import release_table
 
 from workbench.data.table import Table
@@ -27,18 +25,6 @@ from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 
 CITIES = ("Graz", "Linz", "Wien")
-
-LOADED = [
-    # What the tests import that such processes import by name.
-    *("workbench.release.rows_work", "workbench.release.verify", "workbench.release.verify_any"),
-    *("workbench.release.path", "workbench.release.recover", "workbench.release.kinds", "workbench.release.bundle"),
-    *("workbench.release.statistics.statistics_work", "workbench.release.synthetic.synthesis_work"),
-    *("workbench.release.rappor.rappor_work", "workbench.release.values_work", "workbench.privacy.audit"),
-    *("workbench.release.model.release_learner", "hypothesis"),
-    # What these import when they are used: each process would load it for itself, ten times as long.
-    *("jsonschema", "numpy.random", "platformdirs", "psutil", "pyarrow", "pytest", "tomli_w"),
-    *("filelock", "opendp.measurements", "scipy.special"),
-]
 
 
 def table_of(rows: int, seed: int = 7) -> Table:
@@ -151,15 +137,6 @@ def assert_sound(folder: Path, target: Path, ledger: Path, *, allowed: frozenset
     if not strange:  # while a part file waits to replace an older output, the new certificate may stand already
         assert verify_release(target) == []
     return found.status
-
-
-def forks() -> ForkServerContext:
-    """Processes that have loaded what a release needs: each starts in milliseconds."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        pytest.skip("this system cannot fork")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(LOADED)
-    return context
 
 
 def race(work: Callable[..., None], *arguments: Any, hands: int) -> None:

@@ -15,6 +15,8 @@ from workbench.processes.executor import cores, run_tasks
 from workbench.processes.worker import ONE_THREAD, WorkerFaultError
 from workbench.signals.cancel import CancelToken, check_here
 
+pytestmark = pytest.mark.usefixtures("spawned")
+
 
 def workers_alive() -> list[psutil.Process]:
     """Children of this process, without multiprocessing's own resource tracker and fork server."""
