@@ -28,7 +28,13 @@ LOADED = [
     *("workbench.release.statistics.statistics_work", "workbench.release.synthetic.synthesis_work"),
     *("workbench.release.rappor.rappor_work", "workbench.release.values_work", "workbench.privacy.audit"),
     *("workbench.release.model.release_learner", "workbench.data.isolated_child", "workbench.data.databases.child"),
-    *("workbench.data.sources", "workbench.data.images.decoding", "workbench.data.images.packed"),
+    *(
+        "workbench.data.sources.parquet",
+        "workbench.data.sources.compressed",
+        "workbench.data.sources.spreadsheet",
+        "workbench.data.images.decoding",
+        "workbench.data.images.packed",
+    ),
     # What these import when they are used: each process would load it for itself, ten times as long.
     *("jsonschema", "numpy.random", "platformdirs", "psutil", "pyarrow", "pytest", "tomli_w", "hypothesis"),
     *("filelock", "opendp.measurements", "scipy.special", "fastexcel", "pyreadstat", "PIL.Image"),
@@ -61,8 +67,11 @@ def _run_module(module: str, asked: Connection, answers: Connection) -> None:
         os.dup2(stream, number)
     asked.close()
     answers.close()
-    with open(0, encoding="utf-8") as sys.stdin, open(1, "w", encoding="utf-8") as sys.stdout:
+    sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115 - until it ends
+    try:
         importlib.import_module(module).main()
+    finally:
+        os._exit(0)  # at once: a thread of the module waits for standard input
 
 
 @contextlib.contextmanager

@@ -24,9 +24,9 @@ def folder(tmp_path):
     return made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """A scheduler with two workers, for all tests of this folder."""
+    """A scheduler with two workers."""
     with Cluster(tmp_path_factory.mktemp("cluster")) as started:
         started.add(2)
         yield started

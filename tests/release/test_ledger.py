@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from release_cases import charge, loss_of, plan_of, race, reserve_many, table_of
+from release_cases import charge, loss_of, plan_of, race, release, reserve_many, table_of
 from released import release_table
 
 from workbench.data.table import Table
@@ -270,6 +270,19 @@ def test_two_first_releases_at_once_set_one_cap(path):
         assert ledger.account(A).used[0] == 1
         assert len(ledger.account(A).cap_history) == 1
         assert ledger.verify() == []
+
+
+def test_a_release_does_not_wait_and_many_writes_let_others_in(path, tmp_path, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr("workbench.release.ledger.book.time.sleep", waits.append)
+    monkeypatch.setattr("workbench.release.ledger.book._AGAIN", 60.0)
+    release(path, tmp_path / "out.csv")
+    assert waits == []
+    with Ledger.open(path) as ledger:
+        ledger.set_cap(A, Decimal(1))
+        for _ in range(4):
+            charge(ledger, "0.1")
+    assert waits
 
 
 def test_a_thousand_entries_are_still_reserved_quickly(ledger):

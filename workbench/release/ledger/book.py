@@ -42,7 +42,11 @@ Stamp = tuple[int, int, int, int, int] | None
 """Device, inode, size, and the times of the last write and of the last change of a file; ``None`` without a file."""
 
 _AGAIN, _LET_IN, _POLL = 0.05, 0.01, 0.003
-"""Seconds: a transaction so soon after the last one waits a little first; a process that waits asks so often."""
+"""Seconds: transactions so soon after one another are a row, which waits a little now and then; a process that waits
+asks so often."""
+
+_ROW = 6
+"""Transactions of a row, before it waits: a release has five."""
 
 _ROWS = "SELECT * FROM entry"
 
@@ -54,6 +58,7 @@ class LedgerBook:
         self.path = path
         self._db = connection
         self._ended = -math.inf
+        self._row = 0
         self._added = False  # whether the transaction that is open has appended an entry
         self._chain = VerifiedEntries(path, connection)
         self._file = _file_of(path)
@@ -211,8 +216,10 @@ class LedgerBook:
 
         SQLite's own waiting asks ever more rarely, so that one of several busy processes may never get its turn.
         """
-        if time.monotonic() - self._ended < _AGAIN:
+        self._row = self._row + 1 if time.monotonic() - self._ended < _AGAIN else 1
+        if self._row > _ROW:
             time.sleep(_LET_IN)
+            self._row = 1
         end = time.monotonic() + file.PATIENCE
         try:
             self._db.execute("PRAGMA busy_timeout = 0")
