@@ -75,7 +75,7 @@ def test_a_sum_below_epsilon_never_reads_like_it(people, press, idle):
 def test_a_cap_is_never_shown_as_more_than_it_allows(people, finish):
     finish(people, "tab_ledger")
     people.session.set_account(AccountView(dataset=DATASET, cap=Decimal("2.99999999")))
-    assert "cap ε = 2.999; 2.999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
+    assert "cap ε = 2.999; ε = 2.999 is left" in people.findChild(QLabel, "ledger_cap_title").text()
     assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999"
     finish(people, "tab_rows")
     cost = people.findChild(QWidget, "release_cost")

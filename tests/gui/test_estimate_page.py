@@ -104,9 +104,9 @@ def test_an_empty_page_says_what_to_do_and_takes_a_file_with_a_certificate_from_
     page, idle, release, tmp_path
 ):
     # An empty page says what to do and needs nothing open.
-    assert "Name or drop a file that was released" in text_of(page, "estimate_empty")
+    assert "Name or drop a file that was released" in text_of(page, "estimate_nothing_why")
     assert not page.findChild(QPushButton, "estimate_run").isEnabled()
-    lead = page.findChild(QPushButton, "estimate_to_releases")
+    lead = page.findChild(QPushButton, "estimate_nothing_go")
     assert lead.isVisible()
     assert page.page.primary is lead, "the highlighted button leads on"
     assert lead.property("look") == "primary"
@@ -245,7 +245,7 @@ def test_every_figure_is_exported_never_over_the_release_and_a_tampered_file_sho
     release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
     finish(estimated, "estimate_run")
     assert "The release is not what its certificate says" in text_of(estimated, "estimate_said")
-    assert estimated.findChild(QLabel, "estimate_empty").isVisible()
+    assert estimated.findChild(QLabel, "estimate_nothing_why").isVisible()
     assert not estimated.findChild(QPushButton, "estimate_export").isVisible()
 
 
@@ -257,7 +257,7 @@ def test_it_is_cancelled_by_its_button_and_begun_anew(page, finish, press, idle,
     standstill.go_on()
     idle(page)
     assert text_of(page, "estimate_said") == "Cancelled."
-    assert page.findChild(QLabel, "estimate_empty").isVisible()
+    assert page.findChild(QLabel, "estimate_nothing_why").isVisible()
     finish(page, "estimate_run")
     assert text_of(page, "estimate_said").startswith("✓")
 

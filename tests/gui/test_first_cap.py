@@ -150,7 +150,7 @@ def test_a_second_release_raises_the_cap_by_what_it_costs(people, finish, press,
     press(people, "release_onward")
     qtbot.waitUntil(lambda: people.session.account.cap == 1)
     idle(people)
-    assert "may cost ε = 0.5; 0.5 remain. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]
+    assert "may cost ε = 0.5; ε = 0.5 is left. This one costs ε = 1, so it needs a cap of ε = 1 or more" in said[0]
     assert people.page.primary.objectName() == "release_now"
     answer("yes")
     press(people, "release_now")

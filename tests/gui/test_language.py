@@ -170,6 +170,13 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
             "la publication n’est pas ce que dit son certificat\u00a0: le fichier a 5 lignes, son certificat en "
             "indique 6 (et 3 de plus)",
         ),
+        # A list whose last entry has "and" before it.
+        (
+            "At ε = 1 no way is near enough for averages and shares, and how columns go together: raise ε, or protect "
+            "fewer columns.",
+            "Avec ε = 1, aucune façon n’est assez précise (moyennes et proportions, et liens entre colonnes) : "
+            "augmentez ε, ou protégez moins de colonnes.",
+        ),
         # A sentence with a semicolon of its own, inside another.
         (
             "It turns all columns into a few. A target is left out, if there is one; a row without it counts as empty.",

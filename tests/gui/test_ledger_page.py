@@ -57,6 +57,7 @@ def test_an_empty_ledger_says_so_and_leads_on(window, visit, press):
     assert window.page.primary.objectName() == "ledger_nothing_go", "the highlighted button leads on"
     assert window.findChild(QAbstractButton, "ledger_verify").property("look") == ""
     assert not window.findChild(QAbstractButton, "ledger_set_cap").isVisible()
+    assert not window.findChild(QWidget, "ledger_caps").isVisible(), "no headings above nothing"
     press(window, "ledger_nothing_go")
     assert window.page.objectName() == "page_ways"
 

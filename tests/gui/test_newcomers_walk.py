@@ -269,7 +269,7 @@ def test_a_cap_of_odd_digits_is_read_in_four_and_raised_to_four(people, finish, 
     said = answer("yes")
     press(people, "release_onward")
     qtbot.waitUntil(lambda: people.session.account.cap == Decimal("1.124"))
-    assert "may cost ε = 0.9992; 0.8758 remain" in said[0]
+    assert "may cost ε = 0.9992; ε = 0.8758 is left" in said[0]
     assert "so it needs a cap of ε = 1.124 or more" in said[0]
 
 

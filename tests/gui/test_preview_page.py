@@ -10,7 +10,7 @@ import pytest
 from hands import go_to
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QWidget
 
 from workbench.gui.pages.preview.tasks import draw_column, draw_rows, recovered
 from workbench.gui.widgets.basic import PRIVATE
@@ -163,6 +163,9 @@ def test_both_sides_go_together_another_draw_costs_nothing_and_each_column_is_lo
 def test_without_a_table_the_page_says_so(window):
     window.show_page("preview")
     assert "Open a table" in window.findChild(QLabel, "preview_nothing_why").text()
+    shown = [label.text() for label in window.page.findChildren(QLabel) if label.isVisible()]
+    assert "PRIVATE – NOT FOR RELEASE" not in shown, "there is nothing private to see"
+    assert not window.findChild(QWidget, "preview_way_rows").isVisible()
 
 
 def test_a_draw_counts_every_row_is_the_same_again_at_any_length_and_in_no_other_run(people, monkeypatch):

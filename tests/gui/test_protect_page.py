@@ -72,6 +72,7 @@ def test_shares_are_typed_locked_moved_and_refused_and_errors_follow(protect, id
     assert text(protect, AGE, ERROR).startswith("mean ± ")
     assert text(protect, SEX, ERROR).startswith("shares ± ")
     assert text(protect, 0, ERROR) == "–"
+    assert protect.page.shares.outlook_at(SEX).statistic_in_words(0.9) == "shares ± 100 %", "as Decide says it"
     for_values(protect)
     idle(protect)
     assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"

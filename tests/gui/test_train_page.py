@@ -112,16 +112,18 @@ def test_what_was_charged_is_said_with_its_delta(delta, told):
 
     paid = {"epsilon_charged": Decimal(1), "delta_charged": Decimal(delta), "epsilon_remaining": Decimal(2), "uses": ""}
     said = finished(SimpleNamespace(output="net", **paid))
-    assert said == f"Released to net. Charged {told} 2 remain under the cap."
+    assert said == f"Released to net. Charged {told} ε = 2 is left under the cap."
 
 
-def test_without_a_table_the_button_leads_to_the_data(window, press):
-    press(window, "tab_train")
-    assert window.page.primary.text() == "Data →"
+@pytest.mark.parametrize("page", ["train", "utility", "why"])
+def test_without_a_table_one_sentence_and_one_button_lead_to_the_data(window, press, page):
+    press(window, f"tab_{page}")
     texts = [shown.text() for shown in window.page.findChildren(QLabel) if shown.isVisible()]
-    assert [text for text in texts if text.startswith("Open a table")] == ["Open a table or images in Data first."]
+    assert len([text for text in texts if text.startswith("Open a table")]) == 1
     assert not window.findChild(QWidget, "train_folder").isVisible()  # there is no cost, and nothing to be put there
-    press(window, "train_start")
+    shown = [each for each in window.page.findChildren(QPushButton) if each.isVisible()]
+    assert [each for each in shown if each.property("look") == "primary"] == [window.page.primary]
+    press(window, window.page.primary.objectName())
     assert window.page.objectName() == "page_data"
 
 

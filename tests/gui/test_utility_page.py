@@ -55,14 +55,6 @@ def point_at(page, series, index) -> QPoint:
     return page.plot.place_of(series, index).toPoint()
 
 
-def test_without_a_table_the_button_leads_to_the_data(window, press):
-    press(window, "tab_utility")
-    button = window.findChild(QWidget, "curve_run")
-    assert button.text() == "Data →"
-    press(window, "curve_run")
-    assert window.page.objectName() == "page_data"
-
-
 def test_a_study_is_run_by_keys_and_tells_itself_in_words(utility, qtbot, idle):
     utility.session.set_epsilon(LOW)
     retype(utility, qtbot, "curve_epsilons", f"{LOW}, {HIGH}")

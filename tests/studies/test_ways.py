@@ -325,6 +325,10 @@ def test_questions_of_one_kind_without_an_answer_share_a_sentence():
         "How columns go together is not answered: age, sick, pay.",
         "There are no rows to look at.",
     )
+    grouped = asked(1.0, "mean(age by sick) ± 2", "median(pay) ± 3", asks=("figures",))
+    assert shortfalls_of_model(grouped, 5000)[0] == (
+        "Exact figures are not answered: the mean of age by sick, the median of pay, the median of age."
+    )
 
 
 def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer():
@@ -488,6 +492,8 @@ def test_what_is_asked_decides_and_the_marks_compare_only_what_suits():
     both = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="y--", model="--y")
     assert both.best.name == SYNTHETIC, "pairs, which no way gives at this ε, decide nothing"
     assert "no way is near enough for how columns go together: change who gets it, or protect fewer" in both.reason
+    nothing = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="n--", model="--y")
+    assert "no way is near enough for averages and shares, and how columns go together: " in nothing.reason
     more = advice(("averages", "averages", "model"), rows="nnn", synthetic="nny", statistics="yy-", model="--y")
     assert more.best.name == SYNTHETIC
     assert "statistics answer more questions, but leave out a model of sick." in more.reason

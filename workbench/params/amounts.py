@@ -1,4 +1,4 @@
-"""Counts and privacy costs as a person reads them: the one rule of the window, the command line and messages.
+"""Counts, lists and privacy costs as a person reads them: the one rule of the window, the command line and messages.
 
 An amount of ε is shown in at most four significant digits: what is paid rounded up, what is left rounded down, so that
 nobody pays more or has less than is shown. Files, ``--json`` and tooltips have all digits.
@@ -6,6 +6,7 @@ nobody pays more or has less than is shown. Files, ``--json`` and tooltips have 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 4
@@ -14,6 +15,14 @@ DIGITS = 4
 def counted(number: int, noun: str, nouns: str = "") -> str:
     """Return ``1 row`` or ``2,000 rows``; ``nouns`` is the plural where that does not end in s."""
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def together(names: Sequence[str]) -> str:
+    """Return all names as a sentence says them: ``a``, ``a and b``, ``a, b and c``; ``a and b, and c`` of two parts."""
+    if len(names) < 2:
+        return "".join(names)
+    comma = "," if any(" and " in name for name in names) else ""
+    return f"{', '.join(names[:-1])}{comma} and {names[-1]}"
 
 
 def rounded_up(amount: Decimal | float) -> Decimal:

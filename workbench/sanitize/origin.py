@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.data.schema import DECLARED, GUESS, Attribute
 from workbench.params import InputError
+from workbench.params.amounts import together
 from workbench.params.codec import parse_toml
 from workbench.params.remedies import CONFIRM_GUESSES, Hint, run
 from workbench.sanitize.plan import REPLACE, UNFILLED, Column, Plan
@@ -114,17 +115,13 @@ def listed(found: Sequence[Guess], words: Mapping[str, str] | None = None) -> st
     for guess in found:
         groups.setdefault(guess.facts, []).append(guess.of)
     return "; ".join(
-        f"{_joined([(words or {}).get(fact, fact) for fact in facts])} of {_joined(_shortened(names))}"
+        f"{together([(words or {}).get(fact, fact) for fact in facts])} of {together(_shortened(names))}"
         for facts, names in groups.items()
     )
 
 
 def _shortened(names: list[str]) -> list[str]:
     return names if len(names) <= _NAMED + 1 else [*names[:_NAMED], f"{len(names) - _NAMED} more"]
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
 def refusal(

@@ -462,7 +462,7 @@ def _source_table(method: Synthesiser, setting: Setting, place: int) -> tuple[li
 
 def figure_text(asked: str, half: float) -> str:
     """Return a half-length as a person reads it."""
-    near = f"{100 * half if asked == 'share' else half:.3g}"
+    near = f"{min(100 * half, 100) if asked == 'share' else half:.3g}"
     near = f"{float(near):,.0f}" if "e+" in near else near  # 2180, which is 2.18e+03 with three digits
     return f"± {near} %" if asked == "share" else f"± {near}"
 
@@ -486,7 +486,8 @@ def _unanswered(alike: Sequence[tuple[Question, Answer]]) -> str:
     if ask == PAIRED:
         return f"How columns go together is not answered{where}: {columns}."
     if ask == FIGURES:
-        return f"Exact figures are not answered{where}: {columns}."
+        figures = ", ".join(each.words for each, _ in alike)
+        return f"Exact figures are not answered{where}: {figures}."
     return f"Averages and shares are not answered{where}: {columns}."
 
 

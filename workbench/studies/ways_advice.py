@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+from workbench.params.amounts import together
 from workbench.sanitize.forecast import Forecast
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.questions import (
@@ -211,7 +212,7 @@ _GIVEN = {
 
 def _given(asked: Questions, answers: Iterable[str]) -> str:
     """Return answers in words."""
-    return ", ".join(_GIVEN.get(name, f"a model of {asked.target}") for name in answers)
+    return together([_GIVEN.get(name, f"a model of {asked.target}") for name in answers])
 
 
 def _no_single_way(asked: Questions) -> str:

@@ -160,7 +160,8 @@ def raise_cap(parent: QWidget, session: Session, jobs: JobCenter, refused: Budge
             )
         )
     if "delta" in least:
-        left = still_left(account.delta_remaining or Decimal(0))
+        of_delta = account.delta_remaining or Decimal(0)
+        left = still_left(of_delta, at_least(of_delta))
         least_delta = entered(least["delta"])
         stated.append(tr("Of δ, {left}; it needs a cap of δ = {least} or more.", left=left, least=least_delta))
     stated.append(tr("The ledger records the change for good, and later certificates state the cap."))

@@ -31,7 +31,7 @@ TICK_MS = 500
 
 STEPS = 1000
 
-ONE_JOB, MOST = 116, 132
+ONE_JOB, MOST = 116, 120
 """Pixels of one job with the gap below it, and at most in large text, where it scrolls."""
 
 

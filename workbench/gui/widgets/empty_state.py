@@ -46,4 +46,5 @@ class NothingYet(QWidget):
         self._show()
 
     def _show(self) -> None:
-        self._why.setText(self._said if self._session.images is None else tr(FOR_TABLES))
+        needs_table = self._pages[0] == "data"
+        self._why.setText(tr(FOR_TABLES) if needs_table and self._session.images is not None else self._said)

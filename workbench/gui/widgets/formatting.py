@@ -75,6 +75,11 @@ def half_width(value: float) -> str:
     return rounded(value, 3)
 
 
+def share_half_width(half: float) -> str:
+    """Return half of an interval of a share in percent: at most 100, as a share is between 0 and 100 %."""
+    return half_width(min(100 * half, 100))
+
+
 def at_most(epsilon: Decimal | float) -> str:
     """Return an ε that is paid: in four significant digits at most, the last rounded up.
 
@@ -93,9 +98,10 @@ def left_of_budget(epsilon: Decimal) -> str:
     return f"ε{NO_BREAK}{at_least(max(epsilon, Decimal(0)))}"
 
 
-def still_left(remaining: Decimal) -> str:
-    """Return what is left of a budget, as the end of a sentence that names it: ``0.8 remain``."""
-    return tr("{left} remain", left=at_least(remaining)) if remaining > 0 else tr("nothing is left")
+def still_left(remaining: Decimal, left: str = "") -> str:
+    """Return what is left of a budget, as the end of a sentence, in the words ``left`` where it is not of ε."""
+    left = left or f"ε = {at_least(remaining)}"
+    return tr("{left} is left", left=left) if remaining > 0 else tr("nothing is left")
 
 
 def only_left(remaining: Decimal, left: str = "") -> str:

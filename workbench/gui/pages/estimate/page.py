@@ -39,8 +39,8 @@ from workbench.gui.widgets.basic import (
     lines,
     look,
     named,
-    panel,
     row,
+    say,
     segments,
     stack,
     views,
@@ -49,6 +49,7 @@ from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import at_most, count
@@ -381,7 +382,7 @@ class EstimatePage(PageFrame):
         self._certificate.setPlaceholderText(tr("beside the file"))
         for field in (self._release, self._certificate):
             field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
-        self._said = label("", "muted", wrap=True, name="estimate_said")
+        self._said = label("", "muted", wrap=True, name="estimate_said", hidden=True)
         self.columns, self.pair, self.rows = ColumnsView(session), PairView(session), RowsView(session, jobs)
         titles = (
             (COLUMNS, tr("Columns"), tr("Means, quantiles and shares of each column")),
@@ -418,11 +419,9 @@ class EstimatePage(PageFrame):
         source = Card(lines(row(*named_by), row(*certified_by), spacing=20), row((self._said, 1), self._open), pad=12)
         self.header.add(self.columns.filter, *self._segments.values())
         self._segments[COLUMNS].setChecked(True)
-        heading = label(tr("What does a released table say of the original?"), "heading")
-        about = label(tr(EMPTY), "muted", wrap=True, name="estimate_empty")
-        tip, go = tr("Everything that was released"), lambda: self.session.go("released")
-        self._to_releases = button(tr("Releases →"), "estimate_to_releases", tip=tip, press=go)
-        self._empty = panel(stack(None, heading, about, row(self._to_releases, None), None, margins=(48, 0, 48, 0)))
+        title = tr("What does a released table say of the original?")
+        self._empty = NothingYet(self.session, "estimate_nothing", title, "released", tr("Releases →"))
+        self._empty.say(tr(EMPTY))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
         self._views = views(self._empty, *self._places.values())
         self.body.add(source, (self._views, 1))
@@ -434,7 +433,7 @@ class EstimatePage(PageFrame):
         named = bool(self._release.text().strip())
         self._run.setVisible(not self.running)
         self._run.setEnabled(named)
-        self.highlight(self._run if named else self._to_releases)
+        self.highlight(self._run if named else self._empty.way)
         self.pair.setEnabled(not self.running)
         self.set_note(tr("From the released file and its certificate alone; no ledger needed."))
         self.show_cancel()
@@ -524,7 +523,7 @@ class EstimatePage(PageFrame):
         """Say ``text``; where the file has made-up ``rows`` to read as they are, offer to open them."""
         self._open.setVisible(rows)
         look(self._said, kind)
-        self._said.setText(text)
+        say(self._said, text)
 
     def _estimate_pair(self, first: str, second: str) -> None:
         if self._found is None or self.running:

@@ -143,7 +143,7 @@ class CapCard(Card):
             )
             tip = tr("Cap: {cap}. Remaining: {remaining}.", cap=in_full(account.cap), remaining=in_full(remaining))
             if account.delta_remaining is not None and account.delta_cap is not None:
-                left = still_left(account.delta_remaining)
+                left = still_left(account.delta_remaining, f"δ = {at_least(account.delta_remaining)}")
                 of_delta = tr("Cap δ = {cap}; {left}.", cap=at_least(account.delta_cap), left=left)
                 stated = f"{stated} {of_delta}"
             if any(for_persons(a) for a in self._accounts if a.dataset == account.dataset):

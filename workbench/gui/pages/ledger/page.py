@@ -377,6 +377,7 @@ class LedgerPage(PageFrame):
         accounts = zip(view.accounts, cells, released, strict=True)
         self._accounts.lines.show_lines([(cell, *_budget_cells(a), counted) for a, cell, counted in accounts])
         self._leave_out(view)
+        self._caps.setVisible(bool(view.accounts or view.figures))  # headings above nothing say nothing
         self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
         self._older_words.setText(tr_sentence(view.older))

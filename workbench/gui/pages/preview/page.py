@@ -211,7 +211,8 @@ class PreviewPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN), press=self.draw_again)
-        self.header.insertWidget(0, WayBar(session, PAGE.name, "rows", only=("rows", "synthetic")))
+        self._ways = WayBar(session, PAGE.name, "rows", only=("rows", "synthetic"))
+        self.header.insertWidget(0, self._ways)
         self._real = button(tr("Your rows…"), "preview_real", tip=tr("Preview the rows of the open table"))
         self._real.clicked.connect(lambda: self._make_up(made_up=False))
         self._made_up = False
@@ -370,7 +371,8 @@ class PreviewPage(PageFrame):
         first = can and not self._made_up and figures_first.is_first(session)
         self._views.setCurrentWidget(self._first if first else self._whole if can else self._nothing)
         self._again.setVisible(can and not first)
-        self._badge.setVisible(not first and not self._made_up)
+        self._ways.setVisible(session.opened is not None)
+        self._badge.setVisible(can and not first and not self._made_up)
         self._real.setVisible(can and self._made_up)
         self._next.setVisible(can)
         self.set_note(self._free if can and not first else "")

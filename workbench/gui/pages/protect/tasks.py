@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.data.schema import OWN_VALUE
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.style.language import tr, tr_sentence
-from workbench.gui.widgets.formatting import half_width, plain
+from workbench.gui.widgets.formatting import half_width, plain, share_half_width
 from workbench.jobs import CancelToken
 from workbench.sanitize.recipient import (
     EVENLY,
@@ -148,7 +148,7 @@ class Outlook:
         if statistic is None:
             return tr("no unbiased mean") if self.column.numeric else tr("no unbiased shares")
         if not self.column.numeric:
-            return tr("shares ± {width} %", width=half_width(100 * NORMAL_95 * statistic))
+            return tr("shares ± {width} %", width=share_half_width(NORMAL_95 * statistic))
         return tr("mean ± {width}", width=self._measured(NORMAL_95 * statistic))
 
     def other(self, candidate: Candidate) -> str:

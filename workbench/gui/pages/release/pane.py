@@ -18,7 +18,7 @@ from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, as_sentence, tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets.basic import Card, Elided, button, enable_if, label, look, panel, say, show_if
 from workbench.gui.widgets.epsilon_entry import DeltaEntry, DeltaLine
-from workbench.gui.widgets.formatting import at_most, count, half_width, in_full, listed
+from workbench.gui.widgets.formatting import at_most, count, half_width, in_full, listed, share_half_width
 from workbench.gui.widgets.parameter_form import Form, explained, given_in, put_in
 from workbench.params import Parameters
 from workbench.privacy.local.mechanisms import mechanism
@@ -404,7 +404,7 @@ def worth_words(forecast: Forecast, rows: int) -> str:
 def _stated(one: Learnt) -> str:
     if one.numeric:
         return tr("{name} to ± {width}", name=one.name, width=half_width(one.half_length))
-    return tr("{name} to ± {width} %", name=one.name, width=half_width(100 * one.half_length))
+    return tr("{name} to ± {width} %", name=one.name, width=share_half_width(one.half_length))
 
 
 def _joined(stated: Sequence[str]) -> str:

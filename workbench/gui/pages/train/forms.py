@@ -77,7 +77,7 @@ def offer_of(session: Session) -> Offer:
     if images is not None:
         return _of_images(images.table)
     if session.opened is None:
-        return Offer(why=tr("Open a table or images in Data first."))
+        return Offer()
     from workbench.release.model.preflight import network_features
 
     found = fitting(session)

@@ -23,8 +23,9 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
 from workbench.gui.widgets import figures_first
-from workbench.gui.widgets.basic import button, into_sight, label, look, row, scrolled, stack
+from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, scrolled, stack, views
 from workbench.gui.widgets.dialogs import choose
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.way_bar import MODEL, SYNTHETIC
@@ -71,7 +72,12 @@ class TrainPage(RunPage):
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
-        self.body.addLayout(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12), 1)
+        title, leads = tr("Nothing to train on yet"), tr("Open a table →")
+        self._nothing = NothingYet(session, "train_nothing", title, "data", leads)
+        self._nothing.say(tr("Open a table or images first: then the models that fit are listed here."))
+        whole = panel(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12))
+        self._views = views(self._nothing, whole)
+        self.body.addWidget(self._views, 1)
         tip = tr("Stop after this step and keep a checkpoint to go on from")
         self._pause = button(tr("Pause"), "train_pause", tip=tip, press=self._pause_run)
         self.foot.addWidget(self._pause)
@@ -388,7 +394,6 @@ class TrainPage(RunPage):
         if found is not None:
             self.session.show_cost_of_model((found.epsilon, found.delta) if beyond else None)
         asked = not missing and self.forms.value() is not None
-        self.before.setHidden(self.session.open_data is None)
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.expected.show_state(
             network=network, ready=found is not None and not no_torch and not self.running, running=self.running
@@ -421,7 +426,12 @@ class TrainPage(RunPage):
         self._pause.setEnabled(job is not None and not job.stopping)
         self._pause.setText(tr("Pausing…") if job is not None and job.paused else tr("Pause"))
         self.show_buttons(missing, ready=ready, done=done)
-        if offered is not None and not (self.running or ready or done):  # nothing else can be done
+        nothing = self.session.open_data is None
+        self._views.setCurrentIndex(int(not nothing))
+        if nothing:
+            self._run_button.hide()
+            self.highlight(self._nothing.way)
+        elif offered is not None and not (self.running or ready or done):  # nothing else can be done
             self.highlight(self.paused.resume)
         elif beyond:
             self.highlight(self.before.raise_cap)
@@ -429,7 +439,7 @@ class TrainPage(RunPage):
             look(self._run_button, "")  # a person may train so, but is not led to it
         if job is not None and job.paused:
             self._cancel.setText(tr("Cancel"))
-        stated = "" if self.session.open_data is None else missing  # the list of models says it
+        stated = "" if nothing else missing
         self.set_note(stated or who_pays(self.session) or self._note_text(found, done=done))
 
     def _exceeds_offer(self, epsilon: Decimal) -> bool:

@@ -130,6 +130,8 @@ class UtilityPage(RunPage):
     def _arrange(self) -> None:
         self._empty = label("", "muted", wrap=True, name="curve_empty")
         heading = label(tr("How much worse do models get with privacy?"), "heading")
+        for said in (heading, self._empty):
+            said.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         inviting = panel(stack(None, heading, self._empty, None, margins=(48, 0, 48, 0)))
         self._badge = badge()
         figures = panel(stack(8, panel(row(None, self._badge, 12)), self.table))
@@ -313,7 +315,8 @@ class UtilityPage(RunPage):
             + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
         )
         stated = missing or (unfit and tr("This model cannot learn this target: see above."))
-        self.set_note(stated or self._progress_note(fits))
+        said_above = missing and self.figure is None
+        self.set_note("" if said_above else stated or self._progress_note(fits))
 
     def _done(self) -> bool:
         """Whether every model of what the fields say is trained, on what the plan still says.

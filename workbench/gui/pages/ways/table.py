@@ -21,7 +21,7 @@ from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import capital, language, localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
 from workbench.gui.widgets.figures_first import follow_note
-from workbench.gui.widgets.formatting import half_width
+from workbench.gui.widgets.formatting import half_width, share_half_width
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways
@@ -505,7 +505,7 @@ def _half(question: Question, half: float) -> str:
     """Return a margin; one far below what is asked for is only said to be below 0.01 % or 0.0001."""
     tiny = 0 < half < LEAST_SHOWN <= question.enough / 10
     if question.asked == "share":
-        return f"± {localised('<0.01') if tiny else half_width(min(100 * half, 100))} %"
+        return f"± {localised('<0.01') if tiny else share_half_width(half)} %"
     return f"± {localised('<0.0001') if tiny else half_width(half)}"
 
 

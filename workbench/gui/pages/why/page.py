@@ -185,7 +185,7 @@ class WhyPage(RunPage):
             note = tr("Each variant is trained on the same splits.")
         elif self._result is not None and not done:
             note = tr("What is shown was explained for other settings: Explain does it anew.")
-        self.set_note(missing or note)
+        self.set_note(note if not missing else "" if self._result is None else missing)
 
     def _finish(self, result: WhyResult) -> None:
         self._result = result
