@@ -148,6 +148,13 @@ def test_rows_of_any_file_are_predicted_whatever_is_open(
     retype(window, qtbot, "predict_output", tmp_path / "told.csv")
     finish(window, "predict_run")
     assert "40 predictions in told.csv" in text_of(window, "predict_outcome")
+    assert "read as the table" not in text_of(window, "predict_outcome")
+    # A model whose training read another form, as its card says: so is what it predicts.
+    monkeypatch.setitem(window.page._model.card, "reading", {"delimiter": ";", "decimal": ","})
+    (tmp_path / "flowers.csv").write_text(FLOWERS.replace(",", ";").replace(".", ","), "utf-8")
+    finish(window, "predict_run")
+    assert text_of(window, "predict_outcome").endswith("The file was read as the table of the training was.")
+    monkeypatch.delitem(window.page._model.card, "reading")
     (tmp_path / "flowers.csv").write_text(FLOWERS.replace("5.1", "old", 1), "utf-8")
     finish(window, "predict_run")
     assert banner(window).endswith("row 1, line 2); correct it."), "what Data declares changes nothing here"

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
+from workbench.gui.widgets.table_model import EXACT
 from workbench.release.verify_any import verify_any
 from workbench.sanitize.questions import Asked
 
@@ -373,6 +374,12 @@ def test_figures_are_released_charged_once_verified_shown_and_found_again(
     table = ready.findChild(QTableView, "statistics_figures")
     assert table.isVisible()
     assert table.model().rowCount() == len(rows)
+    first = next(row for row in rows if (row["statistic"], row["column"]) == ("histogram", "sex"))
+    estimate = f"{int(first['estimate']):,}"  # as every count of rows: 1,040
+    headings = [table.model().headerData(at, Qt.Orientation.Horizontal) for at in range(table.model().columnCount())]
+    place = headings.index("estimate")
+    shown = table.model().index(rows.index(first), place)
+    assert (shown.data(), shown.data(EXACT)) == (estimate, f"{first['estimate']}.0")
     pick(ready, "statistics_only", "mean")
     means = [row for row in rows if row["statistic"] == "mean"]
     assert table.model().rowCount() == len(means)
@@ -385,8 +392,7 @@ def test_figures_are_released_charged_once_verified_shown_and_found_again(
     picture = ready.findChild(QWidget, "statistics_histogram")
     assert picture.isVisible()
     assert "sex" in picture.accessibleName()
-    first = next(row for row in rows if (row["statistic"], row["column"]) == ("histogram", "sex"))
-    assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {first['estimate']} rows (95 %: ")
+    assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {estimate} rows (95 %: ")
     assert ready.rail.pages["release"].state(ready.session) == "ready"
 
     # An earlier release is found again and a changed file is not shown.

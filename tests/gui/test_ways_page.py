@@ -420,11 +420,11 @@ def test_a_model_that_is_asked_for_is_advised_and_what_it_leaves_out_is_a_second
     hands.click("ways_unfold")
     said = hands.text("ways_further")
     assert "In a second release statistics would give: exact figures. Together they cost ε = 6; at ε = 1.5 each" in said
-    assert hands.see("ways_second").text() == "Second: statistics"
+    assert hands.see("ways_second").text() == "Second release: statistics"
     hands.finish("ways_second")
     assert hands.window.session.way == "statistics"
     assert "A second release could be a model of label." in hands.text("ways_further")
-    assert hands.see("ways_second").text() == "Second: a model"
+    assert hands.see("ways_second").text() == "Second release: a model"
     asked = hands.answer("no")
     hands.click("ways_release")
     hands.until(lambda: bool(asked))

@@ -186,6 +186,11 @@ def test_codes_of_missing_values_go_out_and_come_back():
     text, _ = write_dictionary([{"name": "age", "kind": "integer", "missing_codes": ["-9", "a|b"]}])
     (age,) = read_dictionary(text)
     assert age.missing_codes == ("-9", "a|b")
+    for said, codes in (({"missing_codes": []}, ()), ({}, None)):  # "it is a value", and nothing said
+        text, _ = write_dictionary([{"name": "age", "kind": "integer", **said}])
+        (age,) = read_dictionary(text)
+        assert age.missing_codes == codes
+        assert changes(age, Column(name="age", action="drop", kind="integer")).get("missing_codes") == age.missing_codes
     (labelled,) = read_dictionary("name,missing_codes\nage,-9=refused\n")
     assert changes(labelled, Column(name="age", action="drop")) == {"missing_codes": ("-9",)}
     with pytest.raises(InputError, match="'x' is declared missing and is one of the values"):

@@ -456,7 +456,7 @@ def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypat
 def test_a_margin_is_written_as_a_person_writes_it():
     read = [figure_text("mean", half) for half in (218.3, 43_210, 12, 0.234)]
     assert read == ["± 218", "± 43,200", "± 12", "± 0.234"]
-    assert figure_text("share", 1.23) == "± 123 %"
+    assert [figure_text("share", half) for half in (0.123, 1.23)] == ["± 12.3 %", "± 100 %"]
 
 
 @pytest.mark.parametrize("asks", [("averages",), ("averages", "pairs")])

@@ -15,15 +15,13 @@ from workbench.cli.training_data import import_trusted
 from workbench.data.images.class_folders import is_picture
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.read import is_image_set
-from workbench.data.read import ReadOptions, read_table, usable
-from workbench.data.reading import over
+from workbench.data.read import ReadOptions
 from workbench.data.table import Table
 from workbench.learners.tasks import NO_TARGET
-from workbench.params import InputError
 from workbench.params.amounts import counted
-from workbench.release.certificate import READING, read_card
+from workbench.release.certificate import read_card
 from workbench.release.model.image_predictions import images_to_predict
-from workbench.release.model.open_model import OpenModel, open_model, write_predictions
+from workbench.release.model.open_model import open_model, read_to_predict, write_predictions
 from workbench.release.parts import keep_inputs
 from workbench.signals import Notice
 
@@ -53,7 +51,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if is_image_set(options.data) or is_picture(options.data):
         table = images_to_predict(opened, [options.data], emit=context.emit, cancel=context.cancel)
     else:
-        table = _table(opened, options, context)
+        require_used(options, options.data)
+        stated, replace = read_options(options, ReadOptions), options.replace_invalid
+        table, form = read_to_predict(
+            opened, options.data, stated, context.cancel, words=_typed, replace_invalid=replace
+        )
+        if form:
+            context.emit(Notice("info", f"read as the table of the training was: {_typed(form)}"))
     noticed(table, context)
     shown = isinstance(table, ImageSet) and table.labelled
     if shown:
@@ -74,26 +78,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
 
 
-def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> Table:
-    """Return the table that DATA names, read as the options say, else in the form of the one that was trained on."""
-    require_used(options, options.data)
-    stated, names = read_options(options, ReadOptions), [a.name for a in opened.attributes]
-    form = usable(opened.card.get(READING, {}), options.data)
-    trained = ReadOptions.from_plain(form)
-    how = over(stated, trained)
-    if any(getattr(how, name) != getattr(trained, name) for name in form):
-        form, how = {}, stated  # the options are of a file of another form
-    try:
-        table = read_table(options.data, how, names, cancel=context.cancel, replace_invalid=options.replace_invalid)
-        table.require(names)
-    except InputError as error:
-        if not form:
-            raise
-        what = f"{error.what} (it is read as the table of the training was: {shlex.join(reading_words(form))})"
-        raise InputError(what, error.where, "state how this file is read", code=error.code) from None
-    if form:
-        context.emit(Notice("info", f"read as the table of the training was: {shlex.join(reading_words(form))}"))
-    return table
+def _typed(form: Mapping[str, Any]) -> str:
+    return shlex.join(reading_words(form))
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -54,7 +54,7 @@ class PoissonSampler:
             ParameterError: no rows, or a rate outside (0, 1].
         """
         if not rows >= 1:
-            raise ParameterError(f"{rows} rows cannot be sampled", hint="give a table with rows")
+            raise ParameterError(f"{rows:,} rows cannot be sampled", hint="give a table with rows")
         if not 0 < rate <= 1:
             raise ParameterError(f"sample rate = {rate} is not above 0 and at most 1")
         self.rows = rows  # number of rows, n

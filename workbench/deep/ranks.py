@@ -275,7 +275,7 @@ def beside(plan: DpSgdPlan, features: Features, schedule: Schedule, device: str)
             hint=f"give at most {2 * cores()}",
         )
     if rows < count:
-        raise ParameterError(f"{rows} rows cannot be divided among {count} processes", hint="give fewer processes")
+        raise ParameterError(f"{rows:,} rows cannot be divided among {count} processes", hint="give fewer processes")
     if device != CPU and gpus() < count:
         raise ParameterError(
             f"{count} processes need a GPU each, and there are {gpus()}", hint="give fewer processes, or --device cpu"

@@ -454,7 +454,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
         ask = self.noise.ask(self._cost_of(setting))
         X, y = read()
         if table_shape(X, y, self.attributes) != rows:
-            raise InputError(f"there are not the {rows} rows that were charged for")
+            raise InputError(f"there are not the {rows:,} rows that were charged for")
         model = self._learned(ask, setting, X, y)
         self._finish(ask)
         self.model_ = model

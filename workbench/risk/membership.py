@@ -173,7 +173,7 @@ def cast_shadows(
     used = np.ones((count, rows), dtype=bool)
     used[np.arange(count)[:, None], order] = False
     if used.all(axis=0).any() or not used.any(axis=0).all():
-        raise ValueError(f"{count} shadows of {size} among {rows} rows are too few")
+        raise ValueError(f"{count} shadows of {size} among {rows:,} rows are too few")
     found = np.empty((count, rows))
     for shadow in range(count):
         cancel.check()

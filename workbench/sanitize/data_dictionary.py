@@ -10,10 +10,10 @@ What other programs write is read as well: the titles and kinds of :data:`TITLES
 ``1=never; 2=often``, of which the codes are taken, and columns of :data:`PROSE`, which declare nothing.
 
 ``missing`` says what becomes of a missing value: ``refuse`` or ``own-value``; ``missing_codes`` lists what the file
-writes where a value is missing: ``-9|99``; ``date_order`` says how dates with the year last are written: ``day-first``
-or ``month-first``. A role, kind, ``missing`` or ``date_order`` that ends in ``?``
-is a guess that nobody has confirmed: an export marks it so, and an import leaves it a guess. Facts that were read off
-the rows are left out of an export, and the export says which.
+writes where a value is missing: ``-9|99``, and a lone bar that nothing is one: what looks like a code is a value;
+``date_order`` says how dates with the year last are written: ``day-first`` or ``month-first``. A role, kind,
+``missing`` or ``date_order`` that ends in ``?`` is a guess that nobody has confirmed: an export marks it so, and an
+import leaves it a guess. Facts that were read off the rows are left out of an export, and the export says which.
 """
 
 from __future__ import annotations
@@ -154,6 +154,7 @@ def write_dictionary(columns: Iterable[Mapping[str, Any]]) -> tuple[str, tuple[s
         if column.kind is None:
             facts = {}  # bounds without a kind say nothing
         values, codes = (SEPARATOR.join(map(_escaped, of or ())) for of in (facts.get("domain"), column.missing_codes))
+        codes = SEPARATOR if column.missing_codes == () else codes
         bounds = ("" if fact not in facts else _bound(facts[fact]) for fact in ("lower", "upper"))
         writer.writerow((column.name, role, kind, *bounds, values, missing, codes, order))
     return out.getvalue(), tuple(left_out)
@@ -237,7 +238,7 @@ def _entry(cells: Mapping[str, str], row: int) -> Entry:
         upper=upper,
         domain=_values(cells["values"], f"{place}, values") if said["values"] else None,
         missing=missing,
-        missing_codes=_listed(said["missing_codes"], f"{place}, missing_codes") if said["missing_codes"] else None,
+        missing_codes=_codes(said["missing_codes"], f"{place}, missing_codes"),
         date_order=order,
         guessed=tuple(fact for fact, is_guess in marks.items() if is_guess),
     )
@@ -311,6 +312,12 @@ def _values(text: str, place: str) -> tuple[str, ...]:
     if len(parts) < 2:
         raise ParameterError(f"{place}: there is one value, {parts[0]!r}", hint=f"separate values by {SEPARATOR}")
     return parts
+
+
+def _codes(text: str, place: str) -> tuple[str, ...] | None:
+    if not text:
+        return None
+    return () if text == SEPARATOR else _listed(text, place)
 
 
 def _listed(text: str, place: str) -> tuple[str, ...]:

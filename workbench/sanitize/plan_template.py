@@ -226,12 +226,9 @@ class _Choices:
             table, note = self._guessed(column, entry)
         except InputError as error:
             return _dropped(name, f"{name} is dropped: {error.what}", origin=GUESS)
-        said = (
-            {}
-            if entry is None
-            else {"role": entry.role, "missing_codes": entry.missing_codes and list(entry.missing_codes)}
-        )
-        return {**table, "origin": GUESS, **{key: value for key, value in said.items() if value}}, note
+        codes = None if entry is None or entry.missing_codes is None else list(entry.missing_codes)
+        said = {} if entry is None else {"role": entry.role, "missing_codes": codes}
+        return {**table, "origin": GUESS, **{key: value for key, value in said.items() if value is not None}}, note
 
     def _guessed(self, column: ColumnProfile, entry: Entry | None) -> tuple[dict[str, Any], str]:
         name = column.name

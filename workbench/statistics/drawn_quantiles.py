@@ -200,7 +200,7 @@ class DrawnQuantiles:
         """
         drawn = [int(v) for v in answer[: len(self.shares)]]
         if sorted(drawn) != drawn or not 0 <= drawn[0] <= drawn[-1] < self.lattice.cells:
-            raise ParameterError(f"the drawn cells are not in order or not of {self.lattice.cells} cells")
+            raise ParameterError(f"the drawn cells are not in order or not of {self.lattice.cells:,} cells")
         borders = self.borders(drawn)
         counts = np.asarray(answer[len(drawn) : len(drawn) + len(borders)], dtype=np.float64)
         if any(answer[len(drawn) + len(borders) :]):

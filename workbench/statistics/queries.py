@@ -404,7 +404,7 @@ def _require_rows(asks: Sequence[Statistic], rows: int) -> None:
     """Refuse a regression that so few rows cannot determine, whatever they hold."""
     for ask in asks:
         if ask.statistic == REGRESSION and rows <= len(ask.columns):
-            what = f"a regression with {len(ask.columns)} coefficients needs more than {rows} rows"
+            what = f"a regression with {len(ask.columns)} coefficients needs more than {rows:,} rows"
             raise ParameterError(what, ask.called, "name fewer columns, or give a table with more rows")
 
 

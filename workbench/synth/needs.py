@@ -111,21 +111,21 @@ def require_bounded(setting: Setting, method: Synthesiser | None = None) -> None
         cells = math.prod((setting.sizes[setting.target], *others[:2]))
         if cells > MOST_CELLS:
             raise ParameterError(
-                f"the tables of pairs with the target could have {cells} cells, above {MOST_CELLS}", where, fewer
+                f"the tables of pairs with the target could have {cells:,} cells, above {MOST_CELLS:,}", where, fewer
             )
     if method is not None and method.closes_circles:
         least = CliqueTree.of(setting.sizes, groups).cells + (sizes[-1] * sizes[-2] if len(sizes) > 1 else 0)
         if least > aim.MOST_CELLS:
-            stated = f"the smallest model has {least} cells, above {aim.MOST_CELLS}"
+            stated = f"the smallest model has {least:,} cells, above {aim.MOST_CELLS:,}"
             raise ParameterError(stated, where, fewer + ("" if not groups else ", or less that is impossible"))
         return
     cells = sizes[0] * sum(sizes[1:])
     if cells > MOST_CELLS:
-        raise ParameterError(f"the tables of pairs could have {cells} cells, above {MOST_CELLS}", where, fewer)
+        raise ParameterError(f"the tables of pairs could have {cells:,} cells, above {MOST_CELLS:,}", where, fewer)
     cells = cells if method is None else model_cells(method, setting)
     if groups and cells > MOST_CELLS:
         raise ParameterError(
-            f"with what is impossible the model could have {cells} cells, above {MOST_CELLS}",
+            f"with what is impossible the model could have {cells:,} cells, above {MOST_CELLS:,}",
             "--impossible",
             "choose the method aim, or declare less",
         )

@@ -65,7 +65,7 @@ def masks(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tup
         cells = math.prod(columns[place].size for place, _ in parts)
         if cells > _MOST_CELLS:
             raise ParameterError(
-                f"a statement's table would have {cells} cells, above {_MOST_CELLS}",
+                f"a statement's table would have {cells:,} cells, above {_MOST_CELLS:,}",
                 OPTION,
                 "name fewer columns in it",
             )
@@ -126,7 +126,7 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
     sizes = [column.size for column in columns]
     tree = CliqueTree.of(sizes, [places for places, _ in impossible])
     if tree.cells > _MOST_CELLS:
-        stated = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
+        stated = f"the statements together join columns into {tree.cells:,} cells, above {_MOST_CELLS:,}"
         raise ParameterError(stated, OPTION, "declare less")
     potentials = tree.flat()
     for places, mask in impossible:

@@ -321,7 +321,7 @@ class DelimitedFile:
             notices += stated
         frame = frame.select(pl.all().replace("", None))
         if uneven:
-            many = "1 row has" if uneven == 1 else f"{uneven} rows have"
+            many = "1 row has" if uneven == 1 else f"{uneven:,} rows have"
             notices.append(f"{many} another number of cells than {len(columns)}: read as empty (all values missing)")
         if not in_step:
             first_line = None

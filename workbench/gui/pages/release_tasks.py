@@ -80,6 +80,7 @@ class Foreseen:
     facts: Any  # what else its kind foresees
     outside: tuple[str, ...] = ()  # sentences on what the ε does not cover
     local: bool = False  # whether each row is randomised by itself, so that one that is replaced costs no more
+    poor: bool = False  # whether it is mostly noise, or answers nothing of what will be asked
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,21 @@ def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: Cance
     made, drawn = forecast(asked, coarse=True), asked.unrounded()
     found = compare_ways(asked, rows, made, cancel, drawn=drawn, train=False, figures=what.figures)
     return found.shortfalls(what.way)
+
+
+def is_poor(draft: DraftPlan, rows: int, what: Asked, cancel: CancelToken) -> bool:
+    """Return whether a release is mostly noise, or answers nothing of what will be asked, as Decide has it at first."""
+    from workbench.sanitize.forecast import forecast
+    from workbench.studies.ways import compare_ways
+    from workbench.studies.ways_advice import NAMES
+
+    if what.way not in NAMES:
+        return False
+    asked = asked_plan(draft, draft.plan())
+    made, drawn = forecast(asked, coarse=True), asked.unrounded()
+    found = compare_ways(asked, rows, made, cancel, drawn=drawn, coarse=True, train=False, figures=what.figures)
+    way = found.way(what.way)
+    return bool(way.warning) or (way.known and not way.useful)
 
 
 def release_plan(

@@ -101,10 +101,12 @@ def grow_inside(area: QScrollArea) -> None:
 
 def into_sight(part: QWidget) -> None:
     """Scroll the area around ``part``, once it is laid out, so that as much of it as possible is in sight."""
+    around = area_around(part)
+    if around is None:
+        return
 
     def scroll() -> None:
-        around = area_around(part)
-        if around is not None and part.isVisible():
+        if part.isVisible():
             around.ensureWidgetVisible(part, 0, 0)
 
     for wait in (0, 100):  # what became higher is laid out only after the next painting

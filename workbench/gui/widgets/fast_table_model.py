@@ -36,11 +36,15 @@ def presented(cell: str | None) -> str:
 
 
 def in_few_digits(cell: str | None) -> str | None:
-    """Return a number that was computed as a person reads it; the file has all of its digits."""
+    """Return a number that was computed as a person reads it; the file has all of its digits.
+
+    What comes of a row without a value stays, and so does a class that is a number, such as a zip code.
+    """
     try:
-        return cell and plain(float(cell))
-    except ValueError:  # what comes of a row without a value
+        number = float(cell or "")
+    except ValueError:
         return cell
+    return plain(number) if cell == repr(number) else cell
 
 
 Numbers = Callable[[], "pl.Series"]
@@ -152,7 +156,7 @@ class RowsModel(TableModel):
     def shown(self, cell: str | None, column: int) -> str:
         """Return the text of a cell as it is shown: of a figure four digits. A copy of the cell has all of them."""
         made = self.figures and cell and self.name_of(column) in self.figures
-        return plain(float(cell)) if made and cell else presented(cell)
+        return presented(in_few_digits(cell) if made else cell)
 
     def name_of(self, column: int) -> str:
         """Return the name of a column; empty where there is none."""

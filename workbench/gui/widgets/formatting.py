@@ -42,7 +42,7 @@ def breakable(text: str, *, narrow: bool = False) -> str:
 
 
 def plain(value: Decimal | float | None) -> str:
-    """Return four significant digits, without an exponent where a number can do without one."""
+    """Return four significant digits, with a separator between thousands, and an exponent only for tiny numbers."""
     if value is None:
         return "–"
     number = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
@@ -52,14 +52,13 @@ def plain(value: Decimal | float | None) -> str:
         return entered(number.quantize(Decimal(1).scaleb(number.adjusted() - 2), rounding=ROUND_HALF_EVEN))
     places = DIGITS - 1 - number.adjusted()
     short = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
-    text = f"{short:f}"
+    text = f"{short:,f}"
     return localised(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def rounded(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, and a separator between thousands."""
-    short = float(f"{value:.{digits}g}")
-    return tr_number(short, ",.0f") if short >= 1000 else plain(short)
+    """Return a number with so many significant digits, at most four, and a separator between thousands."""
+    return plain(float(f"{value:.{digits}g}"))
 
 
 def in_letters(value: float) -> str:

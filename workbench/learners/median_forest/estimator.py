@@ -196,7 +196,7 @@ class AnsweredRows(Model[Setting]):
         self.asked = asked  # the rows
         self.cells = tuple(answers[_ANSWERS])  # the cell of each row's answer
         if not all(0 <= cell < setting.cells for cell in self.cells):
-            raise ParameterError(f"an answer is none of the {setting.cells} cells", "the model")
+            raise ParameterError(f"an answer is none of the {setting.cells:,} cells", "the model")
 
     def events(self) -> tuple[PureDp, ...]:
         """Return what the fit cost: one event for each asked row."""

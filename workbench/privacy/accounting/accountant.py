@@ -144,11 +144,13 @@ def event_of(
         if isinstance(value, bool) or not 1 <= value <= 10**12:
             raise ParameterError(f"{name} = {value} is not a whole number of at least 1", hint=f"give {name} ≥ 1")
     if batch > rows:
-        raise ParameterError(f"a batch of {batch} rows is larger than the table of {rows}", hint="use a smaller batch")
+        raise ParameterError(
+            f"a batch of {batch:,} rows is larger than the table of {rows:,}", hint="use a smaller batch"
+        )
     most = rows // batch
     if bands > most:
         raise ParameterError(
-            f"{rows} rows have no {bands} parts with a batch of {batch} rows in each",
+            f"{rows:,} rows have no {bands} parts with a batch of {batch:,} rows in each",
             hint=f"give bands of at most {most}, or a smaller batch",
             field="bands",
         )

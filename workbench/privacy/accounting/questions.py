@@ -317,7 +317,7 @@ def _group(asked: GroupBudget) -> dict[str, Any]:
     epsilon, delta = group(asked.epsilon, asked.delta, asked.rows)
     if delta >= 1:
         raise ParameterError(
-            f"the delta of {asked.rows} rows is 1 or more, which guarantees nothing",
+            f"the delta of {asked.rows:,} rows is 1 or more, which guarantees nothing",
             "--delta",
             "give a smaller delta, a smaller epsilon or fewer rows",
         )

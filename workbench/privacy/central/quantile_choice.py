@@ -170,7 +170,7 @@ class Segments:
         found = Held.of(values)
         a, b, n = share.numerator, share.denominator, len(found)
         if b * (n + 1) >= _MOST_LOSS:
-            raise ParameterError(f"a quantile of {n} rows with the denominator {b} is beyond 62 bits")
+            raise ParameterError(f"a quantile of {n:,} rows with the denominator {b} is beyond 62 bits")
         cells, upto = found.cells, found.upto
         begin = int(upto[0])
         # Values up to which no more than so many are reached, and from that on with as many below them, have the limit.

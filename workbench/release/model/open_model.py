@@ -7,7 +7,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ from workbench.data.columns.missing import with_codes
 from workbench.data.images.idx import NAMES
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import PACKED_OR_PICTURES
+from workbench.data.read import ReadOptions, read_table, usable
+from workbench.data.reading import over
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import Learner
@@ -30,7 +32,7 @@ from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, write_error
 from workbench.release.card import learned
-from workbench.release.certificate import MADE_FROM, read_card
+from workbench.release.certificate import MADE_FROM, READING, read_card
 from workbench.release.verify import verify_release
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 
@@ -195,6 +197,49 @@ def opened_from_release(folder: Path | None, card: dict[str, Any], chosen: Learn
     if card["inputs"] != [a.to_plain() for a in (*facts.attributes, facts.target)]:
         raise InputError("the card and the model name different columns", str(folder), "give the folder as it was made")
     return OpenModel(folder, card, chosen.title, chosen.task, facts.attributes, facts.target, model)
+
+
+def read_to_predict(
+    opened: OpenModel,
+    source: str,
+    stated: ReadOptions,
+    cancel: CancelToken,
+    *,
+    words: Callable[[Mapping[str, Any]], str] | None = None,
+    replace_invalid: bool = False,
+) -> tuple[Table, dict[str, Any]]:
+    """Return the table in ``source`` for :func:`write_predictions`, and the form of the training by which it was read.
+
+    The card of a model says how the file of its training was read; another file is read so, too, except where
+    ``stated`` says that it has another form: then, and where the card says nothing, the form is empty.
+
+    Args:
+        opened: the model.
+        source: the table.
+        stated: how a person says that it is read.
+        cancel: stops it.
+        words: returns a form in words, for the refusal of a file that has another one.
+        replace_invalid: whether cells that cannot be used count as missing.
+
+    Raises:
+        InputError: it cannot be read, or lacks a column of the model.
+    """
+    names = [a.name for a in opened.attributes]
+    form = usable(opened.card.get(READING, {}), source)
+    trained = ReadOptions.from_plain(form)
+    how = over(stated, trained)
+    if any(getattr(how, name) != getattr(trained, name) for name in form):
+        form, how = {}, stated  # the options are of a file of another form
+    try:
+        table = read_table(source, how, names, cancel=cancel, replace_invalid=replace_invalid)
+        table.require(names)
+    except InputError as error:
+        if not form:
+            raise
+        said = f": {words(form)}" if words is not None else ""
+        what = f"{error.what} (it is read as the table of the training was{said})"
+        raise InputError(what, error.where, "state how this file is read", code=error.code) from None
+    return table, form
 
 
 def write_predictions(

@@ -322,7 +322,7 @@ class FigureSlider(QWidget):
         self._write()
 
     def _write(self) -> None:
-        self.field.setText(f"{self._value:.0f}" if self._whole else plain(self._value))
+        self.field.setText(tr_number(round(self._value), ",") if self._whole else plain(self._value))
         self.slider.setAccessibleDescription(self.field.text())
         mark_wrong(self.field, False)
         self._problem.hide()

@@ -214,8 +214,7 @@ def stated(value: float, kind: str) -> str:
         return tr("{share} %", share=plain(float(f"{100 * value:.3g}")))
     if kind == "correlation":
         return tr_number(value, ".2f")
-    short = float(f"{value:.{DIGITS}g}")
-    return tr_number(short, ",.0f") if abs(short) >= 10 ** (DIGITS - 1) else plain(short)
+    return plain(float(f"{value:.{DIGITS}g}"))
 
 
 def _date(value: float) -> datetime.date | None:

@@ -445,13 +445,13 @@ class PredictPage(PageFrame):
             into_sight(self._results)
 
     def _done(self, found: Predicted) -> None:
-        self._outcome.setText(
-            tr(
-                "{rows} in {name}. Nothing was charged: the model is released.",
-                rows=count(found.rows, "prediction"),
-                name=found.output.name,
-            )
+        stated = tr(
+            "{rows} in {name}. Nothing was charged: the model is released.",
+            rows=count(found.rows, "prediction"),
+            name=found.output.name,
         )
+        read = tr("The file was read as the table of the training was.") if found.as_trained else ""
+        self._outcome.setText(f"{stated} {read}".rstrip())
         often = enumerate(found.often[:MOST_SHOWN])
         self._often.show_lines(Fact(f"often_{at}", name, count(rows, "row")) for at, (name, rows) in often)
         self._found = found

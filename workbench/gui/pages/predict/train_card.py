@@ -46,6 +46,7 @@ class Predicted:
     often: tuple[tuple[str, int], ...]
     frame: pl.DataFrame
     figures: frozenset[str]
+    as_trained: bool  # whether the file was read as the table of the training was
 
 
 class WeightsNeededError(InputError):
@@ -104,11 +105,12 @@ def predict(
     """Write the predictions of ``model`` for the table in a file, or for the open one; runs in a worker."""
     import polars as pl
 
-    from workbench.data.read import read_table
-    from workbench.release.model.open_model import write_predictions
+    from workbench.data.read import ReadOptions
+    from workbench.release.model.open_model import read_to_predict, write_predictions
 
+    form = {}
     if isinstance(source, Path):
-        rows = read_table(str(source), cancel=cancel)
+        rows, form = read_to_predict(model, str(source), ReadOptions(), cancel)
     else:
         rows = source.table.with_invalid_replaced() if draft.replaces_invalid else source.table
     seen: Counter[str] = Counter()
@@ -124,7 +126,7 @@ def predict(
     figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
     used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
     beside = [name for name in rows.names if name in used or name == model.target.name]
-    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame[beside]), figures)
+    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame[beside]), figures, bool(form))
 
 
 def _unused(name: str, frame: pl.DataFrame) -> str:

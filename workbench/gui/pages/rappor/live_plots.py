@@ -115,7 +115,7 @@ def roc_drawing(roc: Curves) -> Drawing:
     return Drawing(
         (mark.line(((0, 0), (1, 1)), "line", 1), *curves),
         left=((1, "1"),),
-        below=(Below(0, tr("false alarms 0")), Below(1, "1")),
+        below=(Below(0, "0"), Below(0.5, tr("false alarms")), Below(1, "1")),
         key=[
             Key(tr_number(n, ","), style, "line", dash=dash)
             for (n, _, _), (style, dash) in zip(roc, ROC_STYLES, strict=False)
@@ -256,7 +256,7 @@ def plot_drawing(plot: Plot) -> Drawing:
         x=plot.scale,
         y=Scale(0, most),
         left=[(most * share, _stated(most * share, plot)) for share in (0.0, 0.5, 1.0)],
-        below=(Below(low, f"{plot.along} {rounded(low, 4)}"), Below(high, rounded(high, 4))),
+        below=(Below(low, rounded(low, 4)), Below(plot.scale.value(0.5), plot.along), Below(high, rounded(high, 4))),
         key=[Key(line.words, line.style, "line", dash=dash) for line, dash in dashed],
         words=lambda value: _words(plot, value),
         spoken=tr("Along {along}: {stated}", along=plot.along, stated="; ".join(stated)),

@@ -30,7 +30,7 @@ from workbench.gui.pages.release_account import (
     short_words,
 )
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
-from workbench.gui.pages.release_tasks import Asked, Foreseen
+from workbench.gui.pages.release_tasks import Asked, Foreseen, is_poor
 from workbench.gui.pages.run_page import first_problem, table_refusal
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
@@ -235,6 +235,9 @@ class SettingsPage(ReleasePage):
             self.refresh()
             return
 
+        figures = chosen.request if isinstance(pane, StatisticsPane) else None
+        what = Asked(way=pane.kind or "rows", figures=figures)
+
         def current() -> bool:
             now = (self.session.opened, self.session.plan, self._pane)
             return now == (opened, draft, pane) and pane.value() == chosen
@@ -255,7 +258,9 @@ class SettingsPage(ReleasePage):
                 self.refresh()
 
         def work(emit: Emit, cancel: CancelToken) -> Foreseen:
-            return pane.forecast(draft.plan(), opened.rows_under(draft), chosen, cancel)
+            rows = opened.rows_under(draft)
+            found = pane.forecast(draft.plan(), rows, chosen, cancel)
+            return dataclasses.replace(found, poor=is_poor(draft, rows, what, cancel))
 
         job = Job(tr("Forecasting the release"), work)
         self.jobs.start(job, key="release_forecast", stoppable=False, on_result=apply, on_failure=failed)
@@ -304,7 +309,7 @@ class SettingsPage(ReleasePage):
         first = self._release
         if not running and pane is not None:
             released = done or self._model_is_newest
-            poor = isinstance(pane, RowsPane) and pane.says_little(self._foreseen)
+            poor = self._foreseen is not None and self._foreseen.poor
             if released or short:
                 first = self._onward
                 self._name_onward(done=released)

@@ -30,7 +30,6 @@ from workbench.sanitize.recipient import (
     MOST_NAMED,
     RELATIONS_WAYS_OUT,
     Learnt,
-    is_mostly_noise,
     learnt,
     mostly_noise,
     noisy_columns,
@@ -293,13 +292,6 @@ class RowsPane(WayPane):
     def asked(self, found: Foreseen) -> Asked:
         rows = self.session.open_table.rows_under(self.session.plan)
         return Asked(worth=worth_words(found.facts, rows), way="rows")
-
-    def says_little(self, found: Foreseen | None) -> bool:
-        """Return whether most of what would be released is noise: another way is better, or more ε."""
-        opened = self.session.opened
-        if opened is None or found is None:
-            return False
-        return is_mostly_noise(found.facts, opened.rows_under(self.session.plan))
 
     def _show_plan(self, forecast: Forecast | None) -> None:
         """Show the plan: mechanisms and shares once ``forecast`` knows them."""

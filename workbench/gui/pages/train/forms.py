@@ -189,6 +189,7 @@ class ModelList(QWidget):
             lines.addLayout(row(self._fold("unfit", title, about, [why]), None))
             lines.addWidget(why)
         self._holder.setLayout(lines)
+        self._holder.show()  # now: its place would show it one event later, and a click could come before
 
     def _fold(self, key: str, title: str, about: str, parts: Sequence[QWidget]) -> QPushButton:
         """Return the heading that opens and closes ``parts``."""

@@ -505,7 +505,7 @@ class RunCard(Card):
         before, since = self._begun = self._begun or (progress.done, now)
         if progress.done > before and now > since:
             speed = float(f"{(progress.done - before) / (now - since):.2g}")
-            self._pace = tr_number(speed, ",.0f") if speed >= 1000 else plain(speed)
+            self._pace = plain(speed)
             parts.append(tr("{speed} steps a second", speed=self._pace))
         if progress.seconds_left is not None:
             parts.append(time_words(progress.seconds_left, 0.0))

@@ -284,7 +284,7 @@ class WaysPage(PageFrame):
         self._second.setVisible(second is not None)
         if second is not None:
             tip = tr("Choose the way of that release; each is charged by itself")
-            reword(self._second, tr("Second: {way}", way=inside(second[0])), tip)
+            reword(self._second, tr("Second release: {way}", way=inside(second[0])), tip)
 
     def _turn(self) -> None:
         self._unfolded = not self._unfolded

@@ -404,7 +404,9 @@ class DecideModel(EditedModel):
         question = self.questions[at]
         wish = question.wish
         if wish is None:
-            return Cell("", tip=tr("This question has no margin."))
+            near = question.asked == "correlation"
+            tip = tr("This margin is usual, and cannot be changed.") if near else tr("This question has no margin.")
+            return Cell(_margin(question) if near else NOTHING, "muted", tip)
         if question.wished:
             margin = localised(wish.margin)
             return Cell(margin, value=margin.removeprefix("± "), key=question.enough)

@@ -90,7 +90,7 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Released statistics as they can be looked at: a row of text a figure, and bars by (column, group); public."""
+    """Released statistics: a row a figure, with all digits of its numbers, and bars by (column, group); public."""
 
     frame: pl.DataFrame
     statistics: tuple[str, ...]
@@ -230,7 +230,7 @@ def released(path: Path, cancel: CancelToken) -> Released:
         if any(texts):
             shown[name] = texts
     for name, key in (("estimate", "estimate"), ("from", "low"), ("to", "high")):
-        shown[name] = [r[key] if isinstance(r[key], str) else plain(r[key]) for r in records]
+        shown[name] = [r[key] if isinstance(r[key], str) else repr(float(r[key])) for r in records]
     cancel.check()
     shown["remark"] = [tr(SPARSE) if r["sparse"] else "" for r in records]
     histograms: dict[tuple[str, str], list[Bar]] = {}

@@ -131,6 +131,7 @@ class ResultsCard(Card):
         self.setObjectName("statistics_results")
         self._found: Released | None = None
         self._model = RowsModel(session, NUMBERS)
+        self._model.figures = NUMBERS
         self.table = RowsTable(
             session, jobs, self._model, "statistics_figures", tr("The released figures"), row_height=ROW - 6
         )
