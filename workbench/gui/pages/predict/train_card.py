@@ -108,9 +108,10 @@ def predict(
     from workbench.data.read import ReadOptions
     from workbench.release.model.open_model import read_to_predict, write_predictions
 
-    form = {}
+    as_trained = False
     if isinstance(source, Path):
         rows, form = read_to_predict(model, str(source), ReadOptions(), cancel)
+        as_trained = bool(form)
     else:
         rows = source.table.with_invalid_replaced() if draft.replaces_invalid else source.table
     seen: Counter[str] = Counter()
@@ -126,7 +127,7 @@ def predict(
     figures = frozenset(made.columns if of_numbers else made.columns[1:])  # else a class or group, and chances
     used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
     beside = [name for name in rows.names if name in used or name == model.target.name]
-    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame[beside]), figures, bool(form))
+    return Predicted(output, written, tuple(seen.most_common()), made.hstack(rows.frame[beside]), figures, as_trained)
 
 
 def _unused(name: str, frame: pl.DataFrame) -> str:
