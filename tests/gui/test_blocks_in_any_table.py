@@ -7,10 +7,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu, QSplitter
 from survey import NEEDED
 
-from workbench.gui.widgets.master_detail import MasterDetail
-from workbench.gui.widgets.settings_table import SettingsTable
-from workbench.gui.widgets.table_model import EditedModel
-from workbench.gui.widgets.table_view import LinesTable, TableView
+from workbench.gui.widgets.table_view import LinesTable
 
 
 @pytest.fixture
@@ -112,57 +109,6 @@ def test_blocks_go_over_actions_figures_and_needed_columns_and_a_wrong_one_chang
         hands.key(Qt.Key.Key_Right, CTRL)
     hands.key(Qt.Key.Key_D, CTRL)
     assert wanted() == {("sum", "age", None), ("sum", "income", None)}
-
-
-def test_every_table_has_copy_and_sort_and_a_click_on_a_row_chooses_it_and_sets_nothing_else(hands):
-    # Every table has copy and sort in its menu and every edited one paste and fill.
-    pages = "questions", "data", "ways", "protect", "release", "utility", "compare", "memory", "released", "ledger"
-    for page in pages:
-        hands.window.show_page(page)
-        hands.idle()
-    hands.window.session.choose_way("statistics")
-    hands.window.show_page("release")
-    hands.idle()
-    tables = hands.window.findChildren(TableView)
-    assert len({table.objectName() for table in tables}) >= 11
-    for table in tables:
-        entries = {action.text() for action in table.actions()}
-        assert "Copy" in entries, table.objectName()
-        if isinstance(table, SettingsTable | LinesTable):
-            assert "Sort by This Column" in entries, table.objectName()
-        model = table.model()
-        edited = isinstance(model, EditedModel) and any(c.edit or c.tick for c in model.columns)
-        assert ({"Paste", "Use for All Selected"} <= entries) == edited, table.objectName()
-
-    # A click on a row chooses it and sets nothing else. ε, plan, way, target and what Train offers are set by cells
-    # that are edited and by buttons that say so.
-    session, window = hands.window.session, hands.window
-    state = lambda: (session.plan, session.way, session.to_train.value, session.questions, session.undo_stack.count())  # noqa: E731
-    pages = "questions", "data", "ways", "protect", "release", "compare", "memory", "released", "ledger"
-    clicked = set()
-    for page in pages:
-        window.show_page(page)
-        hands.idle()
-        before = state()
-        for table in window.page.findChildren(TableView):
-            model = table.model()
-            if not table.isVisible() or not model.rowCount():
-                continue
-            for column in range(model.columnCount()):
-                index = model.index(model.rowCount() - 1, column)
-                place = table.visualRect(index)
-                if (
-                    not place.isValid()
-                    or table.isRowHidden(index.row())
-                    or model.cell(index.row(), column).ticked is not None
-                ):
-                    continue
-                at = QPoint(place.left() + 6, place.center().y())
-                hands.qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=at)
-                clicked.add(table.objectName())
-        hands.idle()
-        assert state() == before, page
-    assert {"question_columns", "attribute_table", "decide_table", "share_table"} <= clicked
 
 
 def test_a_table_of_lines_is_sorted_by_its_headings_as_numbers(qtbot, window):
@@ -345,11 +291,3 @@ def test_the_border_below_the_table_is_remembered_and_a_household_raises_the_que
     assert "may belong to one person" in survey.text("suspicion_0")
     survey.click("suspicion_accept_0")
     assert survey.focus.objectName() == "rows_per_person"
-
-
-def test_every_border_has_a_place_of_its_own_where_it_is_kept(people, visit):
-    for page in ("data", "protect", "risk", "compare", "released", "estimate", "attack"):
-        visit(people, page)
-    borders = [border._key for border in people.findChildren(MasterDetail)]
-    assert len(borders) >= 7
-    assert len(set(borders)) == len(borders)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from types import SimpleNamespace
 
-import pytest
 from hands import go_to, show
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
@@ -13,7 +12,6 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, 
 
 from workbench.gui.gauges.budget import high_words
 from workbench.gui.gauges.cap_entry import sure_words
-from workbench.gui.pages import PAGES
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
 from workbench.privacy.accounting.posterior import posterior
@@ -130,22 +128,8 @@ def test_shares_and_the_budget_are_asked_about_on_protect(people, press, qtbot):
     assert explained(people) == "ε = 2"
 
 
-def test_the_gauge_explains_the_charge_and_what_the_account_holds(people, press, qtbot):
-    people.session.edit("rows", people.session.plan.with_(rows_per_person=2))
-    press(people, "explain_plan")
-    assert explained(people) == "ε = 2"
-    account = AccountView(dataset="x", cap=Decimal(12), spent=Decimal("2.5"), releases=1)
-    people.session.set_account(account)
-    press(people, "explain_plan")
-    press(people, "explain_spent")
-    assert explained(people) == "ε = 2.5"
-    press(people, "explain_cap")
-    assert explained(people) == "ε = 12"
-    ask_by_menu(qtbot, people.budget_gauge, QPoint(20, 20))
-    assert explained(people) == "ε = 2"
-
-
-def test_the_gauge_says_what_is_too_much_and_what_still_runs(people):
+def test_the_gauge_says_what_is_too_much_what_still_runs_and_explains_what_the_account_holds(people, press, qtbot):
+    # The gauge says what is too much and what still runs.
     # Too much and too high are both said.
     people.session.set_account(AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), releases=1))
     people.session.set_epsilon(Decimal("5.5"))
@@ -167,18 +151,56 @@ def test_the_gauge_says_what_is_too_much_and_what_still_runs(people):
     assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved for a paused run: ε 2"
     assert people.findChild(QLabel, "budget_figure").text() == "ε\u00a03"
     assert people.findChild(QLabel, "fact_left").text() == "ε\u00a02"
+    people.session.set_paused(())
+
+    # The explanation fits the column.
+    people.session.set_account(AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), releases=1))
+    for epsilon in ("0.001", "12", "500000"):
+        people.session.set_epsilon(Decimal(epsilon))
+        qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
+        QApplication.processEvents()
+        panel = people.explain_panel
+        assert panel.width() <= people.gauges.viewport().width()
+        top = panel.mapTo(people.gauges.viewport(), QPoint(0, 0)).y()
+        assert top >= 0
+        assert top + panel.height() <= people.gauges.viewport().height()
+        assert people.findChild(QAbstractButton, "explain_close").isVisible()
+        qtbot.keyClick(people, Qt.Key.Key_Escape)
+    people.session.set_epsilon(Decimal(1))
+
+    # The gauge explains the charge and what the account holds.
+    people.session.edit("rows", people.session.plan.with_(rows_per_person=2))
+    press(people, "explain_plan")
+    assert explained(people) == "ε = 2"
+    account = AccountView(dataset="x", cap=Decimal(12), spent=Decimal("2.5"), releases=1)
+    people.session.set_account(account)
+    press(people, "explain_plan")
+    press(people, "explain_spent")
+    assert explained(people) == "ε = 2.5"
+    press(people, "explain_cap")
+    assert explained(people) == "ε = 12"
+    ask_by_menu(qtbot, people.budget_gauge, QPoint(20, 20))
+    assert explained(people) == "ε = 2"
 
 
-@pytest.mark.parametrize(("page", "name"), [("train", "train_explain"), ("release", "release_explain")])
-def test_what_a_step_costs_is_asked_about_where_it_stands(people, press, idle, qtbot, page, name):
-    go_to(people, page)
-    qtbot.waitUntil(lambda: page != "train" or people.page._asked() is not None)
-    idle(people)
-    press(people, name)
-    assert explained(people) == "ε = 1"
+def test_what_is_charged_by_a_step_a_point_and_the_ledger_is_asked_about_and_the_plan_from_anywhere(
+    people, press, idle, qtbot
+):
+    # What a step costs is asked about where it stands.
+    for page, name in (("train", "train_explain"), ("release", "release_explain")):
+        go_to(people, page)
+        qtbot.waitUntil(lambda: page != "train" or people.page._asked() is not None)  # noqa: B023 - waited for here
+        idle(people)
+        press(people, name)
+        assert explained(people) == "ε = 1"
+        qtbot.keyClick(people, Qt.Key.Key_Escape)
 
+    # The point of a curve is what is explained.
+    go_to(people, "utility")
+    found = people.page.plot.findChild(Explainable)
+    assert found.asked() == Asked(Decimal(1))
 
-def test_a_charge_of_the_ledger_is_asked_about(people, press, idle, qtbot, tmp_path):
+    # A charge of the ledger is asked about.
     go_to(people, "ledger")
     idle(people)
     page = people.page
@@ -190,15 +212,9 @@ def test_a_charge_of_the_ledger_is_asked_about(people, press, idle, qtbot, tmp_p
     press(people, "ledger_explain")
     assert explained(people) == "ε = 0.7"
     assert "δ" in people.findChild(QLabel, "explain_text").text()
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
 
-
-def test_the_point_of_a_curve_is_what_is_explained(people):
-    go_to(people, "utility")
-    found = people.page.plot.findChild(Explainable)
-    assert found.asked() == Asked(Decimal(1))
-
-
-def test_the_plan_is_explained_from_anywhere_in_place_of_help_and_with_hidden_gauges(people, qtbot, press):
+    # The plan is explained from anywhere in place of help and with hidden gauges.
     # A key and the menu explain the plan from anywhere.
     people.rail.buttons["release"].setFocus()
     qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
@@ -220,34 +236,7 @@ def test_the_plan_is_explained_from_anywhere_in_place_of_help_and_with_hidden_ga
     qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
     assert people.gauges.isVisible()
     assert explained(people) == "ε = 1"
-
-
-def test_help_says_what_each_page_is_for_and_leaves_by_escape(people, qtbot):
-    assert sorted(page.name for page in PAGES) == sorted(people.rail.pages)
-    for page in PAGES:
-        people.show_page(page.name)
-        people.rail.buttons[page.room].setFocus()
-        qtbot.keyClick(people, Qt.Key.Key_F1)
-        what = people.findChild(QLabel, "help_what")
-        assert what.isVisible()
-        assert what.text() == page.about
-        assert len(what.text()) > 40
     qtbot.keyClick(people, Qt.Key.Key_Escape)
-    assert not people.help_panel.isVisible()
-
-
-@pytest.mark.parametrize("epsilon", ["0.001", "12", "500000"])
-def test_the_explanation_fits_the_column(people, qtbot, epsilon):
-    people.session.set_account(AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), releases=1))
-    people.session.set_epsilon(Decimal(epsilon))
-    qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
-    QApplication.processEvents()
-    panel = people.explain_panel
-    assert panel.width() <= people.gauges.viewport().width()
-    top = panel.mapTo(people.gauges.viewport(), QPoint(0, 0)).y()
-    assert top >= 0
-    assert top + panel.height() <= people.gauges.viewport().height()
-    assert people.findChild(QAbstractButton, "explain_close").isVisible()
 
 
 def test_what_one_person_has_in_several_rows_is_explained_for_all_of_them(people, press):

@@ -9,7 +9,7 @@ from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.table_model import Cell, Column
-from workbench.gui.widgets.table_view import LinesTable, TableFilter, TableView
+from workbench.gui.widgets.table_view import LinesTable, TableFilter
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 WORDS = ("red 1", "blue 2", "green 3", "blue 4")
@@ -55,19 +55,6 @@ def test_other_lines_are_filtered_and_sorted_as_the_former_ones_were(colours, qt
     assert shown(colours) == ["blue 9", "blue 7"]
     colours.show_only("other")
     assert shown(colours) == ["white 8", "blue 9", "blue 7"], "a line is found by any of its words"
-
-
-def test_every_table_of_the_window_answers_to_the_key(people):
-    names = [name for name in list(people.rail.pages) if people.show_page(name) or True]
-    tables = [table for table in people.findChildren(TableView) if table.objectName()]
-    assert len(names) > 15
-    assert len(tables) > 12
-    for table in tables:
-        table.ask_filter()
-        # Both sides of a preview have one.
-        name = "preview_original" if table.objectName() == "preview_sanitised" else table.objectName()
-        fields = people.findChildren(QLineEdit, f"{name}_filter")
-        assert len(fields) == 1, name
 
 
 # -- rows of a table, which a worker sorts and filters ---------------------------------------------------------------

@@ -15,15 +15,45 @@ from workbench.render.help_topics import topic_markdown
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-def test_f1_leads_to_the_topic_of_the_page(people, press, qtbot):
+def test_messages_help_and_the_tour_are_read_beside_a_table_that_is_closed_by_its_key(people, press, qtbot):
+    # A long message is cut with dots and shown whole beside the page.
+    whole = "A sentence that is far too long for two lines of the window. " * 12
+    before = people.page.geometry()
+    people.session.notify("error", whole.strip())
+    shown = people.findChild(QLabel, "banner_text")
+    assert shown.isVisible()
+    assert shown.text().endswith("…")
+    assert people.page.geometry() == before, "a message moves nothing"
+    press(people, "banner_more")
+    assert people.findChild(QLabel, "help_what").text() == whole.strip()
+    press(people, "banner_close")
+
+    # F1 leads to the topic of the page.
     press(people, "tab_data")
     qtbot.keyClick(people, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     press(people, "help_more")
     assert people.page.objectName() == "page_help"
     assert people.findChild(QTextBrowser, "help_text").toPlainText().startswith("Bounds: why they must be public")
 
+    # The tour goes on to the budget where the list of releases is shown.
+    people.tour.start(lead=False)
+    press(people, "tab_ways")
+    assert people.findChild(QLabel, "tour_count").text() == "3 of 5"
+    press(people, "tab_released")
+    assert people.findChild(QLabel, "tour_count").text() == "4 of 5"
+    assert people.page.objectName() == "page_released"
 
-def test_topics_are_searched_while_typing_and_walked_by_arrows(window, press, qtbot):
+    # A table is closed by its key and nothing of it stays.
+    people.session.may_leave = lambda then: True
+    qtbot.keyClick(people, Qt.Key.Key_W, CTRL)
+    assert people.session.open_data is None
+    assert people.findChild(QLabel, "rail_table").text() == "no table yet"
+    assert people.page.objectName() == "page_data"
+    assert people.statusBar().currentMessage() == "Closed people."
+
+
+def test_topics_of_the_help_are_searched_have_room_and_lines_and_one_is_the_glossary(window, press, qtbot):
+    # Topics are searched while typing and walked by arrows.
     press(window, "tab_help")
     topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
     everything = topics.count()
@@ -36,6 +66,18 @@ def test_topics_are_searched_while_typing_and_walked_by_arrows(window, press, qt
     qtbot.keyClicks(search, " hippopotamus")
     assert topics.count() == 0
     assert "Nothing in the help" in text.toPlainText()
+    search.clear()
+
+    # The text has the room beside the topics and lines that can be read.
+    press(window, "tab_help")
+    topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
+    qtbot.waitUntil(lambda: text.width() > 1.4 * topics.width())
+    window.resize(2400, 800)
+    qtbot.waitUntil(lambda: 800 < text.width() <= 900)
+
+    # The glossary is a topic.
+    window.menus.actions["glossary"].trigger()
+    assert "Mostly noise: " in window.findChild(QTextBrowser, "help_text").toPlainText()
 
 
 @pytest.mark.parametrize("code", ["en", "fr", "ru", "vi"])
@@ -44,40 +86,6 @@ def test_the_help_on_the_window_names_every_tab(code):
     assert len(named) == len(PAGES) - 1, "all but the help itself"
     if code == "en":
         assert named == [page.title for page in PAGES if page.name != "help"]
-
-
-def test_the_text_has_the_room_beside_the_topics_and_lines_that_can_be_read(window, press, qtbot):
-    press(window, "tab_help")
-    topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
-    qtbot.waitUntil(lambda: text.width() > 1.4 * topics.width())
-    window.resize(2400, 800)
-    qtbot.waitUntil(lambda: 800 < text.width() <= 900)
-
-
-def test_the_glossary_is_a_topic(window):
-    window.menus.actions["glossary"].trigger()
-    assert "Mostly noise: " in window.findChild(QTextBrowser, "help_text").toPlainText()
-
-
-def test_a_table_is_closed_by_its_key_and_nothing_of_it_stays(people, qtbot):
-    people.session.may_leave = lambda then: True
-    qtbot.keyClick(people, Qt.Key.Key_W, CTRL)
-    assert people.session.open_data is None
-    assert people.findChild(QLabel, "rail_table").text() == "no table yet"
-    assert people.page.objectName() == "page_data"
-    assert people.statusBar().currentMessage() == "Closed people."
-
-
-def test_a_long_message_is_cut_with_dots_and_shown_whole_beside_the_page(people, press):
-    whole = "A sentence that is far too long for two lines of the window. " * 12
-    before = people.page.geometry()
-    people.session.notify("error", whole.strip())
-    shown = people.findChild(QLabel, "banner_text")
-    assert shown.isVisible()
-    assert shown.text().endswith("…")
-    assert people.page.geometry() == before, "a message moves nothing"
-    press(people, "banner_more")
-    assert people.findChild(QLabel, "help_what").text() == whole.strip()
 
 
 def close(made: MainWindow) -> None:
@@ -112,12 +120,3 @@ def test_the_first_window_begins_with_a_tour_that_is_not_shown_again(monkeypatch
     qtbot.keyClick(second, Qt.Key.Key_Escape)
     assert not second.tour.isVisible()
     close(second)
-
-
-def test_the_tour_goes_on_to_the_budget_where_the_list_of_releases_is_shown(people, press):
-    people.tour.start(lead=False)
-    press(people, "tab_ways")
-    assert people.findChild(QLabel, "tour_count").text() == "3 of 5"
-    press(people, "tab_released")
-    assert people.findChild(QLabel, "tour_count").text() == "4 of 5"
-    assert people.page.objectName() == "page_released"

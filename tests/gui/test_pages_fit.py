@@ -27,19 +27,6 @@ from workbench.render.fonts import font
 from workbench.risk.measures import hipaa
 
 
-def test_no_page_needs_more_than_1280_by_800_pixels(window, finish, qtbot) -> None:
-    finish(window, "sample_people")
-    for page in PAGES:
-        finish(window, f"tab_{page.name}")
-        needed = window.minimumSizeHint()
-        assert needed.width() <= 1280, page.name
-        assert needed.height() <= 800, page.name
-    assert (window.width(), window.height()) == (1280, 800)
-    finish(window, "tab_protect")
-    scrolled = window.findChild(QScrollArea, "body_protect").verticalScrollBar()
-    qtbot.waitUntil(lambda: scrolled.maximum() == 0)  # table and card share what there is
-
-
 def test_buttons_that_come_to_a_head_never_widen_the_window(window, finish, press, qtbot) -> None:
     """Showing one lays out the whole window at once, so that a page is asked for their place too late."""
     window.resize(1280, 800)
