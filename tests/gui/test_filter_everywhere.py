@@ -31,7 +31,10 @@ def shown(table):
     return [table.lines.cell(row, 0).text for row in table.in_sight()]
 
 
-def test_the_key_lays_a_field_on_the_table_and_escape_takes_it_away(colours, qtbot):
+def test_the_key_lays_a_field_on_the_table_and_other_lines_are_filtered_and_sorted_as_the_former_ones_were(
+    colours, qtbot
+):
+    # The key lays a field on the table and escape takes it away.
     qtbot.keyClick(colours, Qt.Key.Key_F, CTRL)
     field = colours.findChild(QLineEdit, "colours_filter")
     lies = field.parentWidget()
@@ -47,8 +50,7 @@ def test_the_key_lays_a_field_on_the_table_and_escape_takes_it_away(colours, qtb
     qtbot.keyClick(field, Qt.Key.Key_Escape)
     assert not lies.isVisible()
 
-
-def test_other_lines_are_filtered_and_sorted_as_the_former_ones_were(colours, qtbot):
+    # Other lines are filtered and sorted as the former ones were.
     colours.horizontalHeader().setSortIndicator(0, Qt.SortOrder.DescendingOrder)
     colours.show_only("blue")
     colours.lines.show_lines([(Cell(words), Cell("other")) for words in ("blue 7", "white 8", "blue 9")])
@@ -90,21 +92,8 @@ def calm(view, qtbot):
     qtbot.waitUntil(lambda: not view._jobs.running)
 
 
-def test_a_click_on_a_heading_sorts_numbers_as_numbers_and_the_third_click_undoes_it(table, qtbot):
-    texts = ["10", "9", None, "n/a", "-3", "9"]
-    table.model().show_frame(pl.DataFrame({"city": list("bacdef"), "age": texts}))
-    orders = []
-    for _ in range(3):
-        press_heading(table, qtbot, 1)
-        calm(table, qtbot)
-        orders.append([table.model().value_at(row, 1) for row in table.in_sight()])
-    assert orders == [["-3", "9", "9", "10", "n/a", None], ["n/a", "10", "9", "9", "-3", None], texts]
-    press_heading(table, qtbot, 0)
-    calm(table, qtbot)
-    assert numbers_of(table) == ["2", "1", "3", "4", "5", "6"], "a row keeps the number that it has in the table"
-
-
-def test_the_key_filters_rows_and_what_has_the_keyboard_stays_the_same_row(table, qtbot):
+def test_rows_are_filtered_sorted_as_what_they_are_and_fetched_only_where_they_are_seen(table, qtbot, window):
+    # The key filters rows and what has the keyboard stays the same row.
     table.setCurrentIndex(table.model().index(2, 0))
     widths = [table.columnWidth(column) for column in range(2)]
     qtbot.keyClick(table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
@@ -123,16 +112,18 @@ def test_the_key_filters_rows_and_what_has_the_keyboard_stays_the_same_row(table
     assert len(table.in_sight()) == ROWS
     assert [table.columnWidth(column) for column in range(2)] == widths
 
-
-def test_only_cells_in_sight_are_fetched_of_sorted_rows(table, qtbot):
+    # Only cells in sight are fetched of sorted rows.
     press_heading(table, qtbot, 1)
     calm(table, qtbot)
     table.viewport().repaint()
     assert 0 < sum(map(len, table.model()._blocks.values())) < ROWS
 
+    # More rows of the same columns are sorted as the former ones were.
+    table.model().show_frame(pl.DataFrame({"city": ["x", "y", "z"], "age": ["3", "1", "2"]}))
+    calm(table, qtbot)
+    assert numbers_of(table) == ["2", "3", "1"]
 
-def test_other_columns_are_in_their_own_order(table, qtbot):
-    press_heading(table, qtbot, 1)
+    # Other columns are in their own order.
     table.show_only("oslo")
     calm(table, qtbot)
     table.model().show_frame(pl.DataFrame({"name": ["b", "a"]}))
@@ -141,16 +132,20 @@ def test_other_columns_are_in_their_own_order(table, qtbot):
     assert not table.filtered
     assert not table.horizontalHeader().isSortIndicatorShown()
 
-
-def test_more_rows_of_the_same_columns_are_sorted_as_the_former_ones_were(table, qtbot):
-    press_heading(table, qtbot, 1)
+    # A click on a heading sorts numbers as numbers and the third click undoes it.
+    texts = ["10", "9", None, "n/a", "-3", "9"]
+    table.model().show_frame(pl.DataFrame({"city": list("bacdef"), "age": texts}))
+    orders = []
+    for _ in range(3):
+        press_heading(table, qtbot, 1)
+        calm(table, qtbot)
+        orders.append([table.model().value_at(row, 1) for row in table.in_sight()])
+    assert orders == [["-3", "9", "9", "10", "n/a", None], ["n/a", "10", "9", "9", "-3", None], texts]
+    press_heading(table, qtbot, 0)
     calm(table, qtbot)
-    table.model().show_frame(pl.DataFrame({"city": ["x", "y", "z"], "age": ["3", "1", "2"]}))
-    calm(table, qtbot)
-    assert numbers_of(table) == ["2", "3", "1"]
+    assert numbers_of(table) == ["2", "1", "3", "4", "5", "6"], "a row keeps the number that it has in the table"
 
-
-def test_dates_are_sorted_as_the_plan_says_that_they_are_written(window, table, qtbot):
+    # Dates are sorted as the plan says that they are written.
     columns = DraftColumn(name="city"), DraftColumn(name="age", kind="date", date_order="day-first")
     window.session.edit("describe", DraftPlan(columns=columns))
     dates = ["03/12/2020", "01.02.2021", "2019-05-01", "tomorrow"]
