@@ -10,6 +10,7 @@ from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.style.stylesheet import MARGIN
 from workbench.render.help_topics import topic_markdown
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -72,6 +73,9 @@ def test_topics_of_the_help_are_searched_have_room_and_lines_and_one_is_the_glos
     press(window, "tab_help")
     topics, text = window.findChild(QListWidget, "help_topics"), window.findChild(QTextBrowser, "help_text")
     qtbot.waitUntil(lambda: text.width() > 1.4 * topics.width())
+    card = text.parentWidget()
+    right = lambda of: of.mapTo(window, of.rect().topRight()).x()  # noqa: E731 - it is asked for again
+    qtbot.waitUntil(lambda: right(card) == right(window.page) - MARGIN)
     window.resize(2400, 800)
     qtbot.waitUntil(lambda: 800 < text.width() <= 900)
 

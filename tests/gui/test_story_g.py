@@ -8,6 +8,7 @@ from hands import Hands
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QMenu
 from survey import NEEDED, write_survey, write_survey_dictionary
 
+from workbench.gui.widgets.cell_delegates import PADDING
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 
@@ -142,3 +143,22 @@ def test_an_answer_that_is_changed_changes_the_plan_and_is_undone(hands, tmp_pat
     assert "9 columns" in hands.see("note_questions").accessibleName()
     session.undo_stack.undo()
     assert session.plan == before
+
+
+def test_the_eight_are_seen_whole_at_larger_text_and_on_a_high_window(hands, tmp_path, monkeypatch):
+    window = hands.window
+    onward(hands)
+    import_dictionary(hands, write_survey_dictionary(tmp_path / "dictionary.csv"), monkeypatch)
+    try:
+        window.theme.set_scale(150)
+        hands.finish("tab_protect")
+        names = window.page.table
+        widest = max(map(names.fontMetrics().horizontalAdvance, NEEDED))
+        hands.until(lambda: names.columnWidth(0) >= widest + PADDING)
+    finally:
+        window.theme.set_scale(100)
+    window.resize(2560, 1440)
+    hands.finish("tab_release")
+    hands.finish("release_way_statistics")
+    listed = hands.see("statistics_table")
+    hands.until(lambda: listed.model().rowCount() == len(NEEDED) and listed.verticalScrollBar().maximum() == 0)

@@ -152,7 +152,7 @@ def test_cancel_at_any_moment_stops_within_a_second(method):
 
 def test_what_cannot_be_is_refused_before_the_rows_are_read():
     wide = names_of(3000, 3000)
-    with pytest.raises(ParameterError, match="the tables of pairs could have 9000000 cells"):
+    with pytest.raises(ParameterError, match="the tables of pairs could have 9,000,000 cells"):
         require_bounded(setting_of(wide, 10))
     with pytest.raises(ParameterError, match="for each of 22 queries"):
         require_payable(MST, setting_of(names_of(*(2,) * 8), 10, "1e-6"))

@@ -428,7 +428,9 @@ class SettingsTable(TableView):
             given = max(min(needed[at] - widths[at], self.viewport().width() - sum(widths.values())), 0)
             widths[at] += given
             for giver in sorted(widths, reverse=True):
-                given = max(min(needed[at] - widths[at], widths[giver] - needed[giver]), 0)
+                wrapped = callable(self._rows.columns[giver].choices) and widths[giver] < whole[giver]
+                own = max(titles[giver], self._in_two_lines(giver)) if wrapped else needed[giver]
+                given = max(min(needed[at] - widths[at], widths[giver] - own), 0)
                 widths[at] += given
                 widths[giver] -= given
             if self._rows.columns[at].right:  # a word that ends in an ellipsis can be read; half a figure misleads
@@ -449,6 +451,12 @@ class SettingsTable(TableView):
         left = not self._rows.columns[column].right
         words = (c.text for c in cells if left or (c.right is not False and (c.key is not None or not figures)))
         return max(map(self.fontMetrics().horizontalAdvance, words), default=0) + PADDING
+
+    def _in_two_lines(self, column: int) -> int:
+        """Return the width in which the first cells of a list are whole in two lines."""
+        cells = [self._rows.cell(row, column).text for row in range(min(self._rows.height(), MEASURED))]
+        lines = (line for text in cells for line in in_two_lines(text).split("\n"))
+        return max(map(self.fontMetrics().horizontalAdvance, lines), default=0) + PADDING + CHEVRON
 
     def _widest_shown(self, column: int) -> int:
         """Return the width in which what the first cells of a column show is whole, beside its chevron or tick."""

@@ -53,8 +53,8 @@ class Quality:
         """What the scores are compared with, in words."""
         rows = f"{self.compared.real.count:,}"
         if self.compared.held_out:
-            return f"the {rows:,} rows of the control set reach against the original"
-        return f"one half of the original ({rows:,} rows) reaches against the other"
+            return f"the {rows} rows of the control set reach against the original"
+        return f"one half of the original ({rows} rows) reaches against the other"
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as plain values; ``None`` where there is no figure."""

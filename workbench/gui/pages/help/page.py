@@ -50,9 +50,10 @@ class HelpPage(PageFrame):
         left = Card(self._search, self._list, pad=8)
         left.setFixedWidth(scaled(LIST_WIDTH, WIDEST))
         session.theme_changed.connect(lambda: left.setFixedWidth(scaled(LIST_WIDTH, WIDEST)))
-        right = Card(self._text, pad=8)
+        self._right = right = Card(self._text, pad=8)
         hold_most(right, READABLE)
-        self.body.addLayout(row(left, (right, 100), None, spacing=12), 1)
+        self._cards = row(left, (right, 100), None, spacing=12)
+        self.body.addLayout(self._cards, 1)
         self.set_note(tr("The same text as “workbench help TOPIC” prints. Nothing here reads the table."))
         self._search.textChanged.connect(self._narrow)
         self._list.currentItemChanged.connect(lambda item, _former: self._show(item))
@@ -60,6 +61,11 @@ class HelpPage(PageFrame):
         session.theme_changed.connect(lambda: self._show(self._list.currentItem()))
         self._narrow("")
         self.show_topic(session.help_topic or "window")
+
+    def resized(self) -> None:
+        """Leave room beside the text only where it is as wide as can be read."""
+        room = self._cards.geometry().width() - self._right.x()
+        self._cards.setStretch(2, int(room > self._right.maximumWidth()))
 
     def show_topic(self, name: str) -> None:
         self._search.clear()

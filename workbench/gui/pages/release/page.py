@@ -550,6 +550,7 @@ class Sections(QWidget):
             grid.removeWidget(part)
         self._columns.setVisible(self._high and pane is not None)
         grid.setRowStretch(4, 100 if self._high and pane is not None else 0)
+        grid.setRowStretch(2, 50 if self._high and pane is not None and pane.wide else 0)  # a list gets of it, too
         across = pane is not None and (pane.wide or self._narrow) and not wide
         if pane is not None:
             grid.removeWidget(pane)
