@@ -19,7 +19,7 @@ def named(name: str, audits: tuple[Audit, ...]) -> Audit:
 
 
 QUICK = {
-    "statistics: count by groups": (STATISTICS, 700, drawn_at(4)),
+    "statistics: count by groups": (STATISTICS, 150, drawn_at(10)),
     "synthesize: marginals": (SYNTHETIC, 150, drawn_at(10)),
     "rappor: 1 report of a client": (LOCAL[:1], 30_000, LOCAL[0].faults[0]),
     f"rappor: a client in {RELEASES} releases, answers kept": (LOCAL, 3_800, LOCAL[3].faults[0]),

@@ -286,7 +286,7 @@ def test_the_ledger_that_is_attacked_is_valid_and_has_every_kind_of_entry(valid,
 def test_no_value_of_a_ledger_is_a_traceback_or_the_name_of_a_file(valid, tmp_path, state):
     chosen = lies(valid)
     meta = [one for one in chosen if one[0][0] == "meta" and one[2] in ("verify", "cap", "move")]
-    attack(meta + random.Random(5).sample(chosen, 80), valid, tmp_path, state)
+    attack(meta + random.Random(5).sample(chosen, 30), valid, tmp_path, state)
 
 
 @pytest.mark.slow
