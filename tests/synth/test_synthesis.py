@@ -32,16 +32,17 @@ SIZES = (2, 4, 5, 3)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("epsilon", ["0.1", "0.3", "1", "3", "0.7000000000000001", "10", "1e-4"])
 @pytest.mark.parametrize("sizes", [(3,), (9,), (2, 4), (9, 4), SIZES, (2,) * 23])
-def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(method, epsilon, sizes):
-    setting = setting_of(names_of(*sizes), 40, epsilon)
-    queries = synthesiser(method).queries(setting)
-    assert sum((q.share for q in queries), Decimal(0)) == Decimal(epsilon)
-    assert all(q.share > 0 and Decimal(q.paid.loss) <= q.share for q in queries)
-    assert len({q.label for q in queries}) == len(queries)
-    drawn = run(method, setting, rows_of(dependent_rows(40, sizes)), 40)
-    assert [a.query for a in drawn.answered] == list(queries)
+def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(method, sizes):
+    for epsilon in ("0.1", "0.3", "1", "3", "0.7000000000000001", "10", "1e-4"):
+        setting = setting_of(names_of(*sizes), 40, epsilon)
+        queries = synthesiser(method).queries(setting)
+        assert sum((q.share for q in queries), Decimal(0)) == Decimal(epsilon)
+        assert all(q.share > 0 and Decimal(q.paid.loss) <= q.share for q in queries)
+        assert len({q.label for q in queries}) == len(queries)
+        if epsilon in ("10", "1e-4"):
+            drawn = run(method, setting, rows_of(dependent_rows(40, sizes)), 40)
+            assert [a.query for a in drawn.answered] == list(queries)
 
 
 @pytest.mark.parametrize("method", METHODS)
