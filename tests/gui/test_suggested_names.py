@@ -53,6 +53,7 @@ def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, p
     (tmp_path / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
     people.session.may_leave = lambda then: True
     load(people, tmp_path / "two.csv")
+    press(people, "tab_train")  # out of sight it waits with another table
     assert Path(folder.text()).parent == Path.home()  # not beside the raw table
     assert Path(folder.text()).name == "two-kmeans"  # no column of it is a target
 
