@@ -1,6 +1,7 @@
 """Story G: sixty columns, three questions, and the decision, by clicks alone; nothing else of the table is planned."""
 
 import time
+from decimal import Decimal
 
 import polars as pl
 import pytest
@@ -162,3 +163,9 @@ def test_the_eight_are_seen_whole_at_larger_text_and_on_a_high_window(hands, tmp
     hands.finish("release_way_statistics")
     listed = hands.see("statistics_table")
     hands.until(lambda: listed.model().rowCount() == len(NEEDED) and listed.verticalScrollBar().maximum() == 0)
+
+    # Statistics that answer nothing of what is asked are not highlighted.
+    for epsilon, lead in ((Decimal("0.01"), "release_to_ways"), (Decimal(1), "release_now")):
+        window.session.set_epsilon(epsilon)
+        hands.idle()
+        assert window.page.primary.objectName() == lead

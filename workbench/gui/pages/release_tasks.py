@@ -212,10 +212,13 @@ def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: Cance
 
 
 def is_poor(draft: DraftPlan, rows: int, what: Asked, cancel: CancelToken) -> bool:
-    """Return whether a release is mostly noise, or answers nothing of what will be asked, as Decide has it at first."""
+    """Return whether a release is mostly noise, or of synthetic rows or statistics that answer nothing that is asked.
+
+    What is not known yet, as Decide has not trained a model, counts as an answer.
+    """
     from workbench.sanitize.forecast import forecast
     from workbench.studies.ways import compare_ways
-    from workbench.studies.ways_advice import NAMES
+    from workbench.studies.ways_advice import NAMES, ROWS
 
     if what.way not in NAMES:
         return False
@@ -223,7 +226,7 @@ def is_poor(draft: DraftPlan, rows: int, what: Asked, cancel: CancelToken) -> bo
     made, drawn = forecast(asked, coarse=True), asked.unrounded()
     found = compare_ways(asked, rows, made, cancel, drawn=drawn, coarse=True, train=False, figures=what.figures)
     way = found.way(what.way)
-    return bool(way.warning) or (way.known and not way.useful)
+    return bool(way.warning) or (what.way != ROWS and way.known and not way.useful)
 
 
 def release_plan(
