@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hands import go_to, show, when_asked
-from mishaps import Heard, retype, statuses
+from mishaps import Heard, activate, retype, statuses
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -86,6 +86,7 @@ def test_what_is_told_and_refused_before_a_release_costs_nothing(
     # Escape at the question releases nothing.
     seen = []
     when_asked(lambda box: (seen.append(box), qtbot.keyClick(box, Qt.Key.Key_Escape)))
+    activate(ready, qtbot)
     qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
     qtbot.waitUntil(lambda: bool(seen))
     idle(ready)
