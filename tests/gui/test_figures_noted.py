@@ -112,7 +112,7 @@ def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, q
     assert noted() == []
     finish(iris, "tab_ledger")
     assert not iris.findChild(QWidget, "ledger_show_figures").isVisible()
-    assert iris.findChild(LinesTable, "ledger_caps").isVisible()
+    assert not iris.findChild(LinesTable, "ledger_caps").isVisible(), "no account has a cap yet"
 
 
 def test_the_note_stands_before_the_first_model_is_trained_and_the_card_of_the_next_one_says_so(
