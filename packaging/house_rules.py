@@ -207,8 +207,9 @@ def described_methods(tree: Tree) -> Iterator[str]:
 
     for file, node in classes:
         for method in node.body if node.name[0] != "_" else ():
-            public = isinstance(method, ast.FunctionDef) and method.name[0] != "_"
-            if public and ast.unparse(method.body[-1]) != "..." and not says(node.name, method.name):
+            if not isinstance(method, ast.FunctionDef) or method.name[0] == "_" or says(node.name, method.name):
+                continue
+            if ast.unparse(method.body[-1]) != "...":
                 yield f"{file}:{method.lineno} {node.name}.{method.name} has no docstring, and overrides none that has"
 
 
