@@ -99,6 +99,14 @@ def test_few_rows_and_many_show_less_association_than_chance(most, part, monkeyp
     assert np.mean(drawn) < part * np.mean(chance)
 
 
+def test_rows_of_a_rare_value_have_each_value_of_their_cell_with_its_probability():
+    """Of three rows one is alone beside the others, and one of their values is as rare: at an end it met it seldom."""
+    left, above, beside = np.array([[1, 2]]), np.zeros(3, np.int64), np.array([[0], [1], [1]])
+    drawn = [row_sampler._interleaved(left, above, beside, [2], SeededEntropy(seed)) for seed in range(4000)]
+    assert (np.sum(drawn, axis=1) == 2).all()
+    assert np.mean(drawn, axis=0) == pytest.approx(2 / 3, abs=0.04)  # five standard deviations are 0.037
+
+
 def test_rows_come_in_random_order_and_the_sampler_stops_when_asked():
     model = star(dependent_rows(400, SIZES))
     drawn = sampled_rows(model, 400, SeededEntropy(5), CancelToken())

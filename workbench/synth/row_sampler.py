@@ -115,8 +115,9 @@ def _interleaved(
 ) -> Codes:
     """Return values (n,) of which ``left`` says how many each cell of the parent gets, spread evenly over its rows.
 
-    Rows of a cell are put in the order of their values in the first columns ``beside`` (n, s), and by chance among
-    equals; each value is taken at even distances along them, from a random place within each.
+    Rows of a cell form a circle in the order of their values in the first columns ``beside`` (n, s), by chance among
+    equals; each value is taken at even distances along it, from a random place within each. Where the circle begins is
+    uniformly random: so each row of a cell gets each of its values with the probability of any other row.
     """
     code, codes = above.astype(np.int64), len(left)
     for column, size in enumerate(sizes):
@@ -126,14 +127,19 @@ def _interleaved(
     code = code.astype(smallest_type(codes))  # those of 16 bits sort by far faster
     order = permutation(len(above), entropy)
     order = order[np.argsort(code[order], kind="stable")]
-    counts = left.ravel()
+    counts, held = left.ravel(), left.sum(axis=1)
+    cell = np.repeat(np.arange(len(left)), held)
     place = uniforms(len(above), entropy)
     place += np.arange(len(above)) - np.repeat(np.cumsum(counts) - counts, counts)
     place /= np.repeat(counts, counts)
-    place += np.repeat(np.arange(len(left)), left.sum(axis=1))
+    place += cell
     kind = smallest_type(left.shape[1])
     out = np.empty(len(above), dtype=kind)
-    out[order] = np.repeat(np.tile(np.arange(left.shape[1], dtype=kind), len(left)), counts)[np.argsort(place)]
+    first = np.cumsum(held) - held
+    turned = np.arange(len(above)) + ((uniforms(len(left), entropy) * held).astype(np.int64) - first)[cell]
+    turned %= held[cell]
+    turned += first[cell]
+    out[order[turned]] = np.repeat(np.tile(np.arange(left.shape[1], dtype=kind), len(left)), counts)[np.argsort(place)]
     return out
 
 
