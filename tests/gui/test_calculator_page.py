@@ -96,6 +96,19 @@ def test_a_figure_that_is_typed_is_used_and_a_wrong_one_is_explained(page, qtbot
     qtbot.keyClick(page.sliders["epochs"].field, Qt.Key.Key_Return)
     assert "Give a whole number from 1 to 10000" in text_of(page, "calculator_epochs_problem").replace(",", "")
     assert page.run_as_set().epochs == 150
+    for text, value in (("1,5", 1.0), ("0,050", 1.0), ("2.5", 2.5)):  # a comma is between thousands, else nothing
+        retype(page.window(), qtbot, "calculator_sigma_field", text)
+        qtbot.keyClick(page.sliders["sigma"].field, Qt.Key.Key_Return)
+        assert page.run_as_set().sigma == value
+    for text in ("60.000", "1e999", "nan"):
+        retype(page.window(), qtbot, "calculator_rows_field", text)
+        qtbot.keyClick(page.sliders["rows"].field, Qt.Key.Key_Return)
+        assert text_of(page, "calculator_rows_problem").startswith("Give a whole number from 10 to ")
+    retype(page.window(), qtbot, "calculator_rows_field", "1,000,000")
+    qtbot.keyClick(page.sliders["rows"].field, Qt.Key.Key_Return)
+    assert page.run_as_set().rows == 1_000_000
+    retype(page.window(), qtbot, "calculator_rows_field", "60000")
+    qtbot.keyClick(page.sliders["rows"].field, Qt.Key.Key_Return)
     retype(page.window(), qtbot, "calculator_batch_field", "70000")
     qtbot.keyClick(page.sliders["batch"].field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "more rows than the table" in text_of(page, "calculator_problem"))

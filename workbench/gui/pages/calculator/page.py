@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -260,6 +261,8 @@ def _nearest(values: Sequence[float], value: float) -> int:
 POSITIONS = 1_000_000
 FIELD = 92
 
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")  # 1,5 is none: whether it is 1.5 nobody can tell
+
 
 class Figure(NamedTuple):
     """A figure of a run: its title, what it is, its ends, where it begins, and whether it is a whole number."""
@@ -336,12 +339,12 @@ class FigureSlider(QWidget):
             self.changed.emit()
 
     def _entered(self) -> None:
-        text = typed(self.field.text()).replace(",", "")
+        text = typed(self.field.text())
         try:
-            value = float(text)
+            value = float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
         except ValueError:
             value = math.nan
-        if self._whole and value == value and value != round(value):
+        if self._whole and ("." in text or value % 1):  # 60.000 may be meant as thousands
             value = math.nan
         if not self._low <= value <= self._high:
             low, high = plain(self._low), plain(self._high)
