@@ -218,6 +218,16 @@ def test_a_sentence_is_found_in_a_moment():
 
 
 @pytest.mark.usefixtures("_english_again")
+def test_a_long_list_of_names_is_looked_through_once():
+    set_language("fr")
+    names = ", and ".join(f"thing {at}" for at in range(24))  # twice for each "and" would take minutes
+    begun = time.process_time()
+    said = tr_sentence(f"there is no column {names!r}; the columns are {names}")
+    assert names in said
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.usefixtures("_english_again")
 def test_numbers_are_written_and_read_with_a_comma():
     set_language("fr")
     assert localised("1,234.5") == "1\u202f234,5"

@@ -424,18 +424,18 @@ def _inner(name: str, value: str) -> str:
 
 def _listed(name: str, value: str) -> str | None:
     """Return a list whose entries are known, or so short that they are names."""
-    for between in (", and ", ", ", " and "):
-        names, _, last = value.rpartition(between)
-        parts = [names, last] if "and" in between else value.split(between)
-        if not all(parts) or len(parts) == 1:
-            continue
-        said = [_inner(name, part) for part in parts]
-        known = all(after != part or len(part.split()) <= _FEW for part, after in zip(parts, said, strict=True))
-        if known and said != parts:
-            comma = between[0].strip()
-            two = tr("{names} and {last}", names=f"{said[0]}{comma}", last=said[1]) if "and" in between else ""
-            return two or ", ".join(said)
-    return None
+    between = next((each for each in (", and ", ", ", " and ") if each in value), None)
+    if between is None:
+        return None
+    names, _, last = value.rpartition(between)
+    parts = [names, last] if "and" in between else value.split(between)
+    said = [_inner(name, part) for part in parts]
+    known = all(after != part or len(part.split()) <= _FEW for part, after in zip(parts, said, strict=True))
+    if not known or said == parts:
+        return None
+    if between == ", ":
+        return ", ".join(said)
+    return tr("{names} and {last}", names=f"{said[0]}{between[0].strip()}", last=said[1])
 
 
 def _counted(name: str, value: str) -> str | None:
