@@ -18,6 +18,7 @@ STAR = "★"  # marks what is advised in a list
 
 NO_BREAK = "\u00a0"
 MAY_BREAK = "\u200b"
+_LARGEST = 20  # power of ten from the next of which on a number has an exponent
 _LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
 _LONG_WHERE_NARROW = re.compile(r"\S{16,}")
 _JOINTS = re.compile(r"[_./\\-]+(?=\w)")
@@ -42,7 +43,7 @@ def breakable(text: str, *, narrow: bool = False) -> str:
 
 
 def plain(value: Decimal | float | None) -> str:
-    """Return four significant digits, with a separator between thousands, and an exponent only for tiny numbers."""
+    """Return four significant digits, with a separator between thousands; tiny and huge numbers have an exponent."""
     if value is None:
         return "–"
     number = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
@@ -50,6 +51,8 @@ def plain(value: Decimal | float | None) -> str:
         return entered(number)
     if number.adjusted() < -4:
         return entered(number.quantize(Decimal(1).scaleb(number.adjusted() - 2), rounding=ROUND_HALF_EVEN))
+    if number.adjusted() > _LARGEST:
+        return entered(Context(prec=DIGITS).plus(number))
     places = DIGITS - 1 - number.adjusted()
     short = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
     text = f"{short:,f}"
