@@ -25,7 +25,9 @@ SECOND = ("people.csv.bz2", "people.csv.xz", "people.parquet", "people.feather",
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in SECOND else ()) for n in (*WRITERS, "anything")]
 )
+@pytest.mark.usefixtures("spawned")
 def test_every_source_gives_the_same_rows(name, tmp_path):
+    """Each is read by a process that starts as the program starts it, and loads what it needs by itself."""
     if name == "anything":  # what a file begins with decides, not its name
         path = written(tmp_path, "people.xlsx").rename(tmp_path / "anything")
     else:
