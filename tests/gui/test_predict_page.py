@@ -154,6 +154,11 @@ def test_rows_of_any_file_are_predicted_whatever_is_open(
     (tmp_path / "flowers.csv").write_text(FLOWERS.replace(",", ";").replace(".", ","), "utf-8")
     finish(window, "predict_run")
     assert text_of(window, "predict_outcome").endswith("The file was read as the table of the training was.")
+    # A file of another form is refused with a way that the window has.
+    (tmp_path / "flowers.csv").write_text(FLOWERS, "utf-8")
+    finish(window, "predict_run")
+    assert "(it is read as the table of the training was)" in banner(window)
+    assert "open it in Data, state there how it is read, and predict for the open table" in banner(window)
     monkeypatch.delitem(window.page._model.card, "reading")
     (tmp_path / "flowers.csv").write_text(FLOWERS.replace("5.1", "old", 1), "utf-8")
     finish(window, "predict_run")

@@ -206,6 +206,7 @@ def read_to_predict(
     cancel: CancelToken,
     *,
     words: Callable[[Mapping[str, Any]], str] | None = None,
+    hint: str = "state how this file is read",
     replace_invalid: bool = False,
 ) -> tuple[Table, dict[str, Any]]:
     """Return the table in ``source`` for :func:`write_predictions`, and the form of the training by which it was read.
@@ -219,6 +220,7 @@ def read_to_predict(
         stated: how a person says that it is read.
         cancel: stops it.
         words: returns a form in words, for the refusal of a file that has another one.
+        hint: what to do about such a file.
         replace_invalid: whether cells that cannot be used count as missing.
 
     Raises:
@@ -238,7 +240,7 @@ def read_to_predict(
             raise
         said = f": {words(form)}" if words is not None else ""
         what = f"{error.what} (it is read as the table of the training was{said})"
-        raise InputError(what, error.where, "state how this file is read", code=error.code) from None
+        raise InputError(what, error.where, hint, code=error.code) from None
     return table, form
 
 

@@ -110,7 +110,8 @@ def predict(
 
     as_trained = False
     if isinstance(source, Path):
-        rows, form = read_to_predict(model, str(source), ReadOptions(), cancel)
+        hint = tr("open it in Data, state there how it is read, and predict for the open table")
+        rows, form = read_to_predict(model, str(source), ReadOptions(), cancel, hint=hint)
         as_trained = bool(form)
     else:
         rows = source.table.with_invalid_replaced() if draft.replaces_invalid else source.table
