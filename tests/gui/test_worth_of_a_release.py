@@ -84,6 +84,16 @@ def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, a
     assert people.page.objectName() == "page_ways"
 
 
+@pytest.mark.parametrize("way", ["statistics", "synthetic"])
+def test_where_a_release_answers_nothing_that_is_asked_the_highlighted_button_pays_nothing(people, finish, idle, way):
+    people.session.set_epsilon(Decimal("0.001"))
+    finish(people, f"tab_{way}")
+    assert highlighted(people) == ["release_to_ways"]
+    people.session.set_epsilon(Decimal(1))
+    idle(people)
+    assert highlighted(people) == ["release_now"]
+
+
 def test_what_was_released_before_is_listed_in_the_room_released_alone(
     people, at_release, release_into, load, finish, tmp_path
 ):
