@@ -99,6 +99,14 @@ def qapp():
     return application()
 
 
+@pytest.fixture(autouse=True)
+def garbage_is_collected_between_tests():
+    """As in the program, whose Collector looks between two events: a look while Qt lists widgets may delete some."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 _READ, _LOOK = functools.cache(sample_tables.sample_table), profile.profile
 _SEEN: weakref.WeakKeyDictionary[Table, Any] = weakref.WeakKeyDictionary()
 
