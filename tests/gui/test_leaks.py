@@ -184,7 +184,7 @@ def test_a_leak_fails_the_test_that_made_it_and_no_other(tmp_path):
     """The fixture itself, at work on a test of its own in a process of its own."""
     here, gui = Path(__file__).parent, tmp_path / "gui"
     gui.mkdir()
-    for name in ("conftest.py", "slow_tests.txt"):
+    for name in ("conftest.py", "forked.py", "slow_tests.txt"):
         shutil.copy(here.parent / name, tmp_path)
     shutil.copy(here / "conftest.py", gui)
     (gui / "test_planted.py").write_text(PLANTED, "utf-8")
