@@ -203,6 +203,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
         callbacks=[Look()],
     )
     fitted: BlockModel = model.fit(X.astype(np.float32), y)
+    model.callbacks = None  # they cannot be pickled, and are for fitting alone
     return fitted
 
 
