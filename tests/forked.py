@@ -68,10 +68,12 @@ def _run_module(module: str, asked: Connection, answers: Connection) -> None:
     asked.close()
     answers.close()
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115 - until it ends
+    status = 1
     try:
         importlib.import_module(module).main()
+        status = 0
     finally:
-        os._exit(0)  # at once: a thread of the module waits for standard input
+        os._exit(status)  # at once: a thread of the module waits for standard input
 
 
 @contextlib.contextmanager

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from workbench.release.verdict import EarlierRelease, Verdict
     from workbench.sanitize.plan import Plan
     from workbench.statistics.asked import Request
+    from workbench.studies.ways import Ways
     from workbench.work.work import Work
 
 
@@ -199,16 +200,8 @@ def asked_plan(draft: DraftPlan, plan: Plan) -> Plan:
 
 def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: CancelToken) -> tuple[str, ...]:
     """Return a sentence for everything that a release does not answer well enough; from public facts alone."""
-    from workbench.sanitize.forecast import forecast
-    from workbench.studies.ways import compare_ways
-    from workbench.studies.ways_advice import NAMES
-
-    if what.way not in NAMES or not plan.protected:
-        return ()
-    asked = asked_plan(draft, plan)
-    made, drawn = forecast(asked, coarse=True), asked.unrounded()
-    found = compare_ways(asked, rows, made, cancel, drawn=drawn, train=False, figures=what.figures)
-    return found.shortfalls(what.way)
+    found = _compared(draft, plan, rows, what, cancel) if plan.protected else None
+    return () if found is None else found.shortfalls(what.way)
 
 
 def is_poor(draft: DraftPlan, rows: int, what: Asked, cancel: CancelToken) -> bool:
@@ -216,17 +209,28 @@ def is_poor(draft: DraftPlan, rows: int, what: Asked, cancel: CancelToken) -> bo
 
     What is not known yet, as Decide has not trained a model, counts as an answer.
     """
-    from workbench.sanitize.forecast import forecast
-    from workbench.studies.ways import compare_ways
-    from workbench.studies.ways_advice import NAMES, ROWS
+    from workbench.studies.ways_advice import ROWS
 
-    if what.way not in NAMES:
+    found = _compared(draft, draft.plan(), rows, what, cancel, coarse=True)
+    if found is None:
         return False
-    asked = asked_plan(draft, draft.plan())
-    made, drawn = forecast(asked, coarse=True), asked.unrounded()
-    found = compare_ways(asked, rows, made, cancel, drawn=drawn, coarse=True, train=False, figures=what.figures)
     way = found.way(what.way)
     return bool(way.warning) or (what.way != ROWS and way.known and not way.useful)
+
+
+def _compared(
+    draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: CancelToken, *, coarse: bool = False
+) -> Ways | None:
+    """Return the ways of releasing what was asked, without a model; ``None`` of a release that is none of them."""
+    from workbench.sanitize.forecast import forecast
+    from workbench.studies.ways import compare_ways
+    from workbench.studies.ways_advice import NAMES
+
+    if what.way not in NAMES:
+        return None
+    asked = asked_plan(draft, plan)
+    made, drawn = forecast(asked, coarse=True), asked.unrounded()
+    return compare_ways(asked, rows, made, cancel, drawn=drawn, coarse=coarse, train=False, figures=what.figures)
 
 
 def release_plan(
