@@ -228,3 +228,21 @@ def test_figures_may_be_written_as_wishes(people):
         api.statistics(people, plan, ["the age"])
     with pytest.raises(ParameterError, match="'other' is none of its declared values"):
         api.statistics(people, plan, ["share(sex=other)"])
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_figures_come_in_the_order_asked(people):
+    plan = api.plan(epsilon=3, **FACTS)
+    asked = ["correlation(age, income)", {"statistic": "histogram", "column": "sex"}, "median(income)", "mean(age)"]
+    told = api.statistics(people, plan, [*asked, "quantile(income, 0.9)"], epsilon=50, seed=1)
+    assert list(dict.fromkeys(told["column"])) == ["age and income", "sex", "income", "age"]
+    assert (told["statistic"] == "quantile").sum() == 2  # the quantiles of one column are one figure
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_a_wish_about_a_column_called_select_is_no_query():
+    frame = pd.DataFrame({"select": [1, 2, 3] * 40})
+    plan = api.plan(frame, epsilon=3, bounds={"select": (0, 5)})
+    assert list(api.statistics(frame, plan, "mean(select)", epsilon=50, seed=1)["statistic"]) == ["mean"]
+    query = '-- of all rows\n/* and */ SELECT AVG("select") FROM t'
+    assert list(api.statistics(frame, plan, query, epsilon=50, seed=1)["statistic"]) == ["mean"]

@@ -180,3 +180,18 @@ def test_what_a_file_declares_missing_is_stated_before_it_is_a_dataframe(tmp_pat
     stated = {"labels": True, "missing_codes": "missing"}
     frame = api.dataset(tmp_path / "people.dta", account="a", reading=stated)
     assert frame["city"].dropna().tolist() == [row[2] for row in ROWS if row[2] is not None]
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_a_column_of_lists_may_be_dropped(tmp_path):
+    frame = pd.DataFrame({"tags": [["red"], []] * 30, "sex": ["f", "m"] * 30})
+    plan = api.plan(frame, epsilon=2, domains={"sex": ["f", "m"]}, drop=["tags"])
+    assert list(api.release(frame, plan)) == list(api.synthesize(frame, plan)) == ["sex"]
+    assert list(api.statistics(frame, plan, {"statistic": "histogram", "column": "sex"})["value"])[:2] == ["f", "m"]
+    released = api.release(frame, plan, account="people", ledger=tmp_path / "l.sqlite", output=tmp_path / "out.csv")
+    assert len(released) == 60
+    told = api.describe(frame).set_index("column")
+    assert told.loc["tags", "look_at"] == "it holds a list (row 1): drop it"
+    assert told.loc["sex", "distinct"] == 2
+    with pytest.raises(InputError, match=r"a cell holds a list \(row 1, column tags\)"):
+        api.release(frame, api.plan(frame, epsilon=2, domains={"sex": ["f", "m"], "tags": ["a", "b"]}))

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 import shlex
 from pathlib import Path
@@ -111,6 +112,17 @@ def test_the_open_figure_of_a_run_is_found(run):
     assert run("budget", "solve", *given, "--noise", "1", "--epochs", "5").shown.startswith("epsilon at most ")
 
 
+def test_the_open_figure_of_a_run_in_bands_is_that_of_the_run(run):
+    given = ("--rows", "6000", "--delta", "1e-5", "--bands", "4", "--accountant", "rdp")
+    found = asked(run, "solve", *given, "--noise", "1", "--epochs", "5", "--batch", "60")
+    one = ("--noise", "1", "--epochs", "5", "--batch", "60")
+    assert found["epsilon"] == asked(run, "dpsgd", *given, *one)["epsilon"]
+    assert found["bands"] == 4
+    largest = asked(run, "solve", *given, "--noise", "30", "--epochs", "1", "--epsilon", "100")["batch"]
+    assert 1400 < largest <= 1500  # each of 4 parts of the rows holds a batch
+    assert "4 bands" in run("budget", "solve", *given, *one).shown
+
+
 def test_the_calculators_give_the_golden_figures(golden_entries, run):
     keys = {
         "staircase_gamma_L1": "gamma_absolute",
@@ -209,7 +221,11 @@ def test_belief_gives_both_bounds_and_the_note(run):
     assert result["high"] == pytest.approx(0.15482810, abs=1e-8)
     assert result["low"] == pytest.approx(0.06313733, abs=1e-8)
     assert "δ > 0" in result["note"]
-    assert "at most 0.1548" in run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1").shown
+    assert result["replace_one"]["high"] == pytest.approx(0.1 / (0.1 + 0.9 * math.exp(-1)), abs=1e-12)
+    shown = run("budget", "belief", "--epsilon", "0.5", "--prior", "0.1").shown
+    assert "at most 0.1548" in shown
+    assert "synthetic rows or a model: at most 0.232 and at least 0.03927, by the replace-one figure" in shown
+    assert "of the release" not in run("budget", "belief", "--help").shown
 
 
 @pytest.mark.parametrize(

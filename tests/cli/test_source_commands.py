@@ -138,3 +138,22 @@ def test_a_pipe_is_refused_with_a_reading_option_too(folder, run):
     """It would be waited for until somebody writes into it."""
     os.mkfifo("pipe.csv")
     assert "not a regular file" in run("describe", "pipe.csv", "--delimiter", ",").refused()
+
+
+def test_a_column_of_lists_is_dropped_or_named(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame({"tags": [["red", "blue"]] * 50, "sex": ["f", "m"] * 25, "age": list(range(50))})
+    frame.write_parquet("t.parquet")
+    assert "the column tags is left out: it holds list values" in run("describe", "t.parquet").err
+    columns = '[[column]]\nname = "sex"\ndomain = ["f", "m"]\nkind = "category"\nmechanism = "grr"\n'
+    dropped = '[[column]]\nname = "age"\naction = "drop"\n[[column]]\nname = "tags"\naction = '
+    for action, code in (("drop", 0), ("keep", 2)):
+        Path("plan.toml").write_text(f'epsilon = 1.0\n{columns}{dropped}"{action}"\n', "utf-8")
+        done = run("sanitize", "t.parquet", "--plan", "plan.toml", "-o", f"{action}.csv", "--ledger", "l.sqlite")
+        assert done.code == code, done.err
+    assert "the column holds list values (t.parquet, column tags); write it as text or numbers" in done.err
+    assert Path("drop.csv").read_text("utf-8").splitlines()[0] == "sex"
+    for command in (("synthesize", "--epsilon", "1"), ("statistics", "--epsilon", "1", "--histogram", "sex")):
+        Path("plan.toml").write_text(f'epsilon = 1.0\n{columns}{dropped}"drop"\n', "utf-8")
+        more = ("--plan", "plan.toml", "-o", f"{command[0]}.csv", "--replace", "--ledger", f"{command[0]}.sqlite")
+        assert run(command[0], "t.parquet", *command[1:], *more).code == 0

@@ -73,6 +73,23 @@ def test_cells_without_a_text_are_refused(tmp_path, frame, sentence):
         read_table(tmp_path / "t.parquet")
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.jsonl", "folder"])
+def test_columns_of_lists_and_records_are_left_out(tmp_path, name):
+    frame = pl.DataFrame({"*": [[1, 2], [3]], "a": [1, 2], "b": [{"c": 1}, {"c": 2}], "^.*$": ["x", "y"]})
+    path = tmp_path / name
+    if name == "folder":
+        (path / "k=1").mkdir(parents=True)
+        frame.write_parquet(path / "k=1" / "t.parquet")
+    else:
+        {".parquet": frame.write_parquet, ".feather": frame.write_ipc, ".jsonl": frame.write_ndjson}[path.suffix](path)
+    table = read_table(path)
+    assert [row[:2] for row in table.frame.rows()] == [("1", "x"), ("2", "y")]
+    assert list(table.left_out) == ["*", "b"]
+    assert [notice[:25] for notice in table.notices] == ["the column * is left out:", "the column b is left out:"]
+    with pytest.raises(InputError, match=r"^the column holds (list values|a list \(line 1\)) \(.*column \*\); "):
+        table.column("*")
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".feather"])
 def test_damaged_file_is_one_sentence(tmp_path, suffix):
     path = tmp_path / f"t{suffix}"

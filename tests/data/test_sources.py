@@ -150,8 +150,8 @@ def test_numbers_of_json_lines_stay_as_they_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ('{"a": [1]}', r"the value is a list \(.*column a, line 2\)"),
-        ('{"a": {"b": 1}}', r"the value is an object \(.*column a, line 2\)"),
+        ('{"a": [1]}', r"the column holds a list \(line 2\) \(.*column a\)"),
+        ('{"a": {"b": 1}}', r"the column holds an object \(line 2\) \(.*column a\)"),
         ('{"a": 1, "a": 2}', "line 2 has the same name twice"),
         ("[1, 2]", "line 2 holds no object"),
         ('{"a": 1', "line 2 is not JSON"),

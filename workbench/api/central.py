@@ -142,7 +142,8 @@ def statistics(
 
     Returns:
         One row a figure: ``statistic``, ``column``, ``group``, ``value``, ``estimate``, ``low``, ``high``, ``sparse``
-        (too few rows to say), ``source``. ``attrs`` as for :func:`synthesize`.
+        (too few rows to say), ``source``; in the order of ``figures``, those of one column together. ``attrs`` as for
+        :func:`synthesize`.
 
     Raises:
         InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
@@ -267,19 +268,25 @@ _READ = {"synthetic": _rows, "statistics": _records, "values": _values}
 """How the file of a kind becomes a DataFrame, where it is not simply a table."""
 
 
-_SELECT = re.compile(r"\bselect\b", re.IGNORECASE)
+_SELECT = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
+"""How a query begins; a wish begins with the name of a figure, whatever its column is called."""
 
 
 def _figures(plan: Plan, given: Any) -> Any:
-    """Return the figures, of a ``SELECT`` or of wishes what they ask for, with ``by`` as a list of one column."""
-    if isinstance(given, str) and _SELECT.search(given):
+    """Return the figures in their order, of a ``SELECT`` or of wishes what they ask for, with ``by`` as a list."""
+    if isinstance(given, str) and _SELECT.match(given):
         return asked_in_sql(given)
     if isinstance(given, str | Mapping):
         given = [given]
     if not isinstance(given, Sequence):
         return given
-    wished = wished_figures(plan, [each for each in given if isinstance(each, str)])
-    others = [each for each in given if not isinstance(each, str)]
-    one = (each.get("by") if isinstance(each, Mapping) else None for each in others)
-    figures = ({**each, "by": [by]} if isinstance(by, str) else each for each, by in zip(others, one, strict=True))
-    return [*figures, *(figure.to_plain() for figure in wished)]
+    wishes = [place for place, each in enumerate(given) if isinstance(each, str)]
+    figures = {place: _listed(each) for place, each in enumerate(given) if not isinstance(each, str)}
+    for place, figure in wished_figures(plan, [given[place] for place in wishes]):
+        figures[wishes[place]] = figure.to_plain()
+    return [figures[place] for place in sorted(figures)]
+
+
+def _listed(figure: Any) -> Any:
+    by = figure.get("by") if isinstance(figure, Mapping) else None
+    return {**figure, "by": [by]} if isinstance(by, str) else figure

@@ -13,7 +13,7 @@ import math
 import numbers
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from workbench.data.joined import called
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.sanitize.plan import Plan
 
 Place = str | os.PathLike[str]
 
@@ -92,8 +93,10 @@ _LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
 Cells = Sequence[str | None]
 
 
-def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
+def table_of(frame: pd.DataFrame, source: str = "DataFrame", unread: Collection[str] | None = ()) -> Table:
     """Return the rows of ``frame`` as text cells; the index is left out.
+
+    Columns named in ``unread`` (``None``: all) are left out, too, where a cell is not a plain value.
 
     Raises:
         InputError: it is not a DataFrame, has no row, two columns have one name, or a cell is not a plain value.
@@ -103,7 +106,22 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame") -> Table:
     names = names_of(frame, source)
     if not len(frame):
         raise InputError("the table has no rows", source, "give at least one row")
-    return Table(pl.DataFrame([_column(frame.iloc[:, i].tolist(), name) for i, name in enumerate(names)]), source)
+    columns, left_out = [], {}
+    for position, name in enumerate(names):
+        try:
+            columns.append(_column(frame.iloc[:, position].tolist(), name))
+        except InputError as error:
+            if unread is not None and name not in unread:
+                raise
+            left_out[name] = f"{error.what.removeprefix('a cell holds ')} ({error.where.partition(',')[0]})"
+    if not columns:
+        raise InputError("no column holds plain values", source, "give numbers, text, truth values or dates")
+    return Table(pl.DataFrame(columns), source, left_out=left_out)
+
+
+def table_for(plan: Plan, frame: pd.DataFrame) -> Table:
+    """Return the same for a plan: what it drops need not be plain values."""
+    return table_of(frame, unread=[column.name for column in plan.columns if column.action == "drop"])
 
 
 def names_of(frame: pd.DataFrame, source: str = "DataFrame") -> list[str]:

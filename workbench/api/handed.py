@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, Paid, note, opened, paid, workers_named
-from workbench.api.frames import Place, columns_beside, table_of
+from workbench.api.frames import Place, columns_beside, table_for, table_of
 from workbench.api.plans import for_frame
 from workbench.data.databases.address import shown
 from workbench.data.joined import joined
@@ -90,7 +90,7 @@ class Handed:
         pays = paid(frame, join, account=account, ledger=ledger, output=output, planned=plan.account)
         if pays is not None and more.get("seed") is not None:
             raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
-        table = table_of(frame)
+        table = table_for(plan, frame)
         if join is not None:
             table = _joined(table, join, plan, more.get("seed"))
             frame = columns_beside(frame, join, plan.joined_on or "")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.api.datasets import PRIVATE, note, warn, warn_of_study
-from workbench.api.frames import Place, frame_of, table_of
+from workbench.api.frames import Place, frame_of, table_for, table_of
 from workbench.api.plans import for_frame
 from workbench.data.columns.profile import profile
 from workbench.learners import learner
@@ -31,19 +31,21 @@ def describe(frame: pd.DataFrame) -> pd.DataFrame:
         ``rows`` and ``private``.
 
     Raises:
-        InputError: it is not a DataFrame, or a cell is not a plain value.
+        InputError: it is not a DataFrame, or no column holds plain values.
     """
-    table = table_of(frame)
-    found = profile(table)
+    table = table_of(frame, unread=None)
+    left_out = {name: ("", None, None, f"it holds {what}: drop it") for name, what in table.left_out.items()}
+    said = {c.name: (c.kind, c.missing, c.distinct, "; ".join(s.reason for s in c.suspicions)) for c in profile(table)}
+    kind, missing, distinct, look_at = zip(*((left_out | said)[str(name)] for name in frame.columns), strict=True)
     warn_of_study("a description", hint="it is computed from the rows without noise")
     return frame_of(
         {
             "column": list(frame.columns),
             "dtype": [str(dtype) for dtype in frame.dtypes],
-            "kind": [c.kind for c in found],
-            "missing": [c.missing for c in found],
-            "distinct": [c.distinct for c in found],
-            "look_at": ["; ".join(s.reason for s in c.suspicions) for c in found],
+            "kind": kind,
+            "missing": missing,
+            "distinct": distinct,
+            "look_at": look_at,
         },
         rows=table.rows,
         private=PRIVATE,
@@ -111,7 +113,7 @@ def curve(
         raise ParameterError(f"jobs = {jobs} is no number of processes", hint="give 1 or more")
     scheduler = scheduler_named(scheduler, scheduler_file)
     chosen = learner(model)
-    plan, table = for_frame(plan, frame), table_of(frame)
+    plan, table = for_frame(plan, frame), table_for(plan, frame)
     data = StudyData.read(table, plan, target, chosen.task)
     chosen.require(data.columns, data.target)
     note("curve", table, frame, study_ledger=study_ledger)
@@ -165,7 +167,7 @@ def why(
             "the rows are given twice, or not at all", hint="give a DataFrame, or None and rows=N for generated ones"
         )
     if frame is not None:
-        plan, table = for_frame(plan, frame), table_of(frame)
+        plan, table = for_frame(plan, frame), table_for(plan, frame)
         of = Rows.of(StudyData.read(table, plan, target, given.learner.task))
         note("why", table, frame, study_ledger=study_ledger)
         warn_of_study("what a model costs on a table", hint="give None and rows=N for generated rows")

@@ -78,7 +78,10 @@ _WORDS = {
     "neighbours: {relation}; replacing one row: epsilon {replace_one[epsilon]:up4}, delta {replace_one[delta]:figure}",
     "gaussian": "sigma = {sigma:up6} (analytic Gaussian, Balle & Wang 2018)\n"
     "the textbook's {textbook_sigma:figure} {verdict}",
-    "belief": "someone who gave it {prior:.4g} before can come to at most {high:.4g} and at least {low:.4g}\n{note}",
+    "belief": "someone who gave it {prior:.4g} before can come to at most {high:.4g} and at least {low:.4g}\n"
+    "This is a fact about a person in noisy rows, and in any release whether the person's row was in the table or "
+    "empty. For a fact in statistics, synthetic rows or a model: at most {replace_one[high]:.4g} and at least "
+    "{replace_one[low]:.4g}, by the replace-one figure (at most 2 epsilon)\n{note}",
     "solve": "{found}, with {given} at delta = {delta:g} ({accountant})",
     "laplace": "scale b = {scale:up6}; expected absolute error {expected_absolute_error:figure}, variance "
     "{variance:figure}\n95 % of the noise is within ± {within_95:figure}",
@@ -120,7 +123,10 @@ def _found(result: Mapping[str, Any]) -> dict[str, str]:
         "epochs": counted(result["epochs"], "epoch"),
         "batch": f"batches of {counted(result['batch'], 'row')}",
     }
-    return {"found": stated.pop(result["solved"]), "given": ", ".join(stated.values())}
+    found = stated.pop(result["solved"])
+    if result["bands"] > 1:
+        stated["bands"] = f"{result['bands']} bands"
+    return {"found": found, "given": ", ".join(stated.values())}
 
 
 def _closed_form(result: Mapping[str, Any]) -> dict[str, str]:

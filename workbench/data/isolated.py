@@ -11,7 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
@@ -45,8 +45,8 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
     a space, truth values ``true`` and ``false``; nulls and empty strings are missing.
 
     Raises:
-        InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
-            lists, records or bytes.
+        InputError: the file is damaged, needs more memory or time than a file of its size may take, or every column
+            holds lists, records or bytes; where some do, they are left out.
     """
     table = isolated(file, format_name, module).table
     assert table is not None  # no bytes without a place for them
@@ -59,6 +59,7 @@ class Isolated:
 
     table: Table | None
     facts: FileFacts
+    more: Mapping[str, Any] = field(default_factory=dict)  # what of that are attributes of a table
 
 
 def isolated(
@@ -109,10 +110,10 @@ def isolated(
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
         raise reading.damaged() from None
     if frame is None:
-        return Isolated(None, facts)
+        return Isolated(None, facts, more)
     types = dict(zip(frame.columns, reading.types, strict=True))
     typed = pl.Schema({name: kind for name, kind in types.items() if kind is not None})
-    return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts)
+    return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts, more)
 
 
 class Limits(ABC):
@@ -230,6 +231,7 @@ class _Reading(Limits):
             "notices": tuple(str(each) for each in said.pop("notices", ())),
             "renamed": tuple(str(each) for each in said.pop("renamed", ())),
             "blank_lines": tuple(int(each) for each in said.pop("blank_lines", ())),
+            "left_out": {str(name): str(what) for name, what in dict(said.pop("left_out", {})).items()},
         }
         return FileFacts.from_plain(said), more
 

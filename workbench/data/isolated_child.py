@@ -17,7 +17,7 @@ import os
 import struct
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -137,8 +137,8 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     frame = found.read()
     if frame.height != rows or frame.columns != columns:
         raise damaged
-    for name, dtype in frame.schema.items():
-        check_kind(name, dtype)  # before anything is sent
+    if not_cells(frame.schema):  # what reads a format leaves those out
+        raise damaged
     send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
@@ -184,16 +184,33 @@ def check_shape(rows: int, columns: list[str]) -> None:
         raise RefusedError("the table has no rows", "", "give a file with rows")
 
 
-def check_kind(name: str, kind: pl.DataType) -> None:
-    """Raise :class:`RefusedError` for a column of values that are no cells."""
+def not_cells(schema: Mapping[str, pl.DataType]) -> dict[str, str]:
+    """Return what the columns hold whose values are no cells, by their names: ``list values``, say."""
     import polars as pl
 
-    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
-        raise RefusedError(
-            f"the column holds {str(kind).split('(')[0].lower()} values",
-            f"column {name}",
-            "write them as text or numbers, or write the file without the column",
-        )
+    return {
+        name: f"{str(kind).split('(')[0].lower()} values"
+        for name, kind in schema.items()
+        if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration)
+    }
+
+
+def cells_of_schema(schema: Mapping[str, pl.DataType]) -> tuple[list[str], dict[str, Any]]:
+    """Return the columns that hold cells, and as facts about the file what the others hold, which are left out.
+
+    Raises:
+        RefusedError: none holds cells.
+    """
+    left = not_cells(schema)
+    kept = [name for name in schema if name not in left]
+    if not left:
+        return kept, {}
+    if not kept:
+        name, what = next(iter(left.items()))
+        hint = "write them as text or numbers, or write the file without the column"
+        raise RefusedError(f"the column holds {what}", f"column {name}", hint)
+    notices = [f"the column {name} is left out: it holds {what}" for name, what in left.items()]
+    return kept, {"left_out": left, "notices": notices}
 
 
 def _as_text(name: str, kind: pl.DataType) -> pl.Expr:

@@ -80,6 +80,7 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
         notices=(*first.notices, *second.notices),
         renamed=(*first.renamed, *(names[name] for name in second.renamed if name in names)),
         types={**first.types, **{names[name]: kind for name, kind in second.types.items() if name in names}},
+        left_out={**first.left_out, **second.left_out},
         facts=_facts(first.facts, second.facts, names),
     )
 

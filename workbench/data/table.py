@@ -155,6 +155,8 @@ class Table:
     # Of rows that were picked from a table the number of each in it, counted from 0.
     row_numbers: Sequence[int] | NDArray[np.integer[Any]] | None = None
     facts: FileFacts = field(default_factory=FileFacts)  # what its file says beside the cells
+    # Columns of the file or DataFrame that are not in `frame`, as their values are no cells, and what they hold.
+    left_out: Mapping[str, str] = field(default_factory=dict)
     joined: Joined | None = None  # the two tables that it was made of, where it was
 
     def parts(self, at_once: int = ROWS_AT_ONCE) -> Iterator[Table]:
@@ -316,6 +318,8 @@ class Table:
         """Raise :class:`InputError` for the first of ``names`` that is not a column."""
         known = set(self.stored.columns)
         for name in names:
+            if name in self.left_out and name not in known:
+                raise self.not_cells(name)
             if name not in known:
                 near = did_you_mean(name, self.names)
                 listed = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
@@ -325,6 +329,11 @@ class Table:
                     f"the columns are {listed}",
                     code="unknown-column",
                 )
+
+    def not_cells(self, name: str) -> InputError:
+        """Return the refusal of a column that was left out."""
+        what, hint = self.left_out[name], "write it as text or numbers, or drop it in the plan"
+        return InputError(f"the column holds {what}", f"{self.source}, column {name}", hint)
 
     def row_name(self, index: int) -> str:
         """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""

@@ -106,7 +106,9 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
     """Return a sentence for each statement of a card, valid by its schema, that the others or its files contradict."""
     try:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
-        ReadOptions.from_plain(card.get(READING, {}), where=READING)
+        form = card.get(READING, {})
+        if form_of(ReadOptions.from_plain(form, where=READING)) != form:
+            return ["how the table of the training is read is not stated as a card states it"]
         if MADE_FROM not in card and "queries" not in card["training"]:
             return list(_of_steps(card, inputs))
         found = list(_of_release(card, inputs) if MADE_FROM in card else _of_queries(card, inputs, folder))

@@ -60,12 +60,17 @@ class Draw:
 def check_columns(plan: Plan, table: Table) -> None:
     """Raise :class:`InputError` unless plan and table name the same columns.
 
-    A column the plan does not mention is an error, not a default: forgetting one must not publish it.
+    A column the plan does not mention is an error, not a default: forgetting one must not publish it. One whose values
+    are no cells, such as lists, can only be dropped, or not be mentioned.
     """
     plan.require_joined(table)
     planned = [c.name for c in plan.columns]
-    for name in planned:
-        if name not in table.names:
+    for column in plan.columns:
+        name = column.name
+        if name in table.left_out and name not in table.names:
+            if column.action != "drop":
+                raise table.not_cells(name)
+        elif name not in table.names:
             raise InputError(
                 f"the plan's column {name!r} is not in the table{did_you_mean(name, table.names)}",
                 table.source,

@@ -249,13 +249,19 @@ class PlannedColumn(Protocol):
     """What is read of a column of a plan or of a draft."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The column's name."""
+        ...
 
     @property
-    def action(self) -> str: ...
+    def action(self) -> str:
+        """What happens to it: ``protect``, ``drop`` or ``keep``."""
+        ...
 
     @property
-    def role(self) -> str | None: ...
+    def role(self) -> str | None:
+        """Its role, such as ``target``; ``None`` where it has none."""
+        ...
 
 
 def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:

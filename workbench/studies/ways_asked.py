@@ -118,25 +118,30 @@ def asked_request(plan: Plan) -> Request:
     return Request(figures=found) if found else usual_request(plan)
 
 
-def wished_figures(plan: Plan, wishes: Iterable[str]) -> tuple[Statistic, ...]:
+def wished_figures(plan: Plan, wishes: Iterable[str]) -> list[tuple[int, Statistic]]:
     """Return the figures that wishes name, ``mean(age) ± 2`` or without a margin: what is paid says how near they are.
+
+    Each has the place of the first wish that names it: quantiles of one column are one figure.
 
     Raises:
         ParameterError: one is no wish, or not about columns of the plan.
     """
     figures: dict[Figured, set[float]] = {}
-    pairs = []
-    for text in wishes:
+    first: dict[Figured | Statistic, int] = {}
+    for place, text in enumerate(wishes):
         wish = Wish.parse(text, math.inf).checked({c.name: c.kind for c in plan.protected})
         question = question_of(plan, wish)
         if question is None:
             raise ParameterError(f"{wish.value!r} is none of its declared values", f"column {wish.columns[0]}")
         figured = figured_by(question)
         if figured is None:
-            pairs.append(Statistic(statistic=CORRELATION, column=wish.columns[0], other=wish.columns[1]))
+            first.setdefault(Statistic(statistic=CORRELATION, column=wish.columns[0], other=wish.columns[1]), place)
         else:
+            first.setdefault(figured, place)
             _add(figures, figured, question)
-    return (*(_figure(figured, levels) for figured, levels in figures.items()), *pairs)
+    return [
+        (place, each if isinstance(each, Statistic) else _figure(each, figures[each])) for each, place in first.items()
+    ]
 
 
 def _add(figures: dict[Figured, set[float]], figured: Figured, question: Question) -> None:

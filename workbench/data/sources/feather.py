@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.isolated import read_isolated
+from workbench.data.isolated_child import cells_of_schema
 from workbench.data.opened import Opened
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
@@ -18,11 +19,13 @@ from workbench.data.table import Table
 def opened(path: Path, options: dict[str, Any]) -> Opened:
     """Return what a file holds according to its own header, and how to read its cells."""
     lazy = pl.scan_ipc(path.resolve(), glob=False)
+    columns, facts = cells_of_schema(lazy.collect_schema())
     return Opened(
         rows=int(lazy.select(pl.len()).collect().item()),
-        columns=list(lazy.collect_schema()),
+        columns=columns,
         # From memory: a mapped file that another program cuts short would end this process.
-        read=lambda: pl.read_ipc(io.BytesIO(path.read_bytes())),
+        read=lambda: pl.read_ipc(io.BytesIO(path.read_bytes()))[columns],
+        facts=facts,
     )
 
 

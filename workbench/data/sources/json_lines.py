@@ -49,8 +49,8 @@ def rows_of(pieces: Iterable[bytes], options: dict[str, Any], facts: dict[str, A
     that a line lacks are missing.
 
     Raises:
-        RefusedError: a line is no object, or a value is a list or an object; if the plan replaces invalid values,
-            such a line is an empty row and such a value missing.
+        RefusedError: a line is no object, or every column has a list or an object; where some have, they are left out.
+            If the plan replaces invalid values, such a line is an empty row and such a value missing.
     """
     lines = _Lines(options)
     parts: list[pl.DataFrame] = []
@@ -60,9 +60,18 @@ def rows_of(pieces: Iterable[bytes], options: dict[str, Any], facts: dict[str, A
             if len(lines.rows) == _AT_ONCE:
                 parts.append(lines.taken())
     parts.append(lines.taken())
+    notices = [f"the column {name} is left out: it holds {what}" for name, what in lines.left_out.items()]
     if lines.uneven:
-        facts["notices"] = [f"{lines.uneven} of the lines cannot be used: read as empty (all values missing)"]
-    columns = list(lines.columns)
+        notices.append(f"{lines.uneven} of the lines cannot be used: read as empty (all values missing)")
+    columns = [name for name in lines.columns if name not in lines.left_out]
+    if lines.left_out and not columns:
+        name, what = next(iter(lines.left_out.items()))
+        raise RefusedError(
+            f"the column holds {what}",
+            f"column {name}",
+            "write them as text or numbers, or write the file without the column",
+        )
+    facts |= {"notices": notices, "left_out": lines.left_out}
     return Opened(
         rows=sum(part.height for part in parts),
         columns=columns,
@@ -95,6 +104,7 @@ class _Lines:
         # If invalid values are replaced, no row decides which columns there are.
         self.columns = dict(self.planned) if self.replaces else {}
         self.rows: list[dict[str, str | None]] = []
+        self.left_out: dict[str, str] = {}  # columns with a value that is no cell, and what that is
         self.uneven = 0
         self._decoder = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_once)
 
@@ -124,15 +134,9 @@ class _Lines:
             return value
         if isinstance(value, bool):
             return _TRUTH[value]
-        if self.replaces:
-            return None
-        kind = "a list" if isinstance(value, list) else "an object"
-        raise RefusedError(
-            f"the value is {kind}",
-            f"column {name}, line {number}",
-            "write it as text or numbers in columns of their own, or leave it out",
-            "json-nested",
-        )
+        if not self.replaces:
+            self.left_out.setdefault(name, f"{'a list' if isinstance(value, list) else 'an object'} (line {number})")
+        return None
 
     def taken(self) -> pl.DataFrame:
         """Return the rows that were not taken yet."""

@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
+from polars import selectors
 
 from workbench.data.columns.source_types import word_of
 from workbench.data.csv.encoding import FileBytes
 from workbench.data.isolated import read_isolated
-from workbench.data.isolated_child import check_kind, check_shape
+from workbench.data.isolated_child import cells_of_schema, check_shape
 from workbench.data.opened import Opened, RefusedError, Unpacked
 from workbench.data.sources.row_groups import read_groups
 from workbench.data.sources.source import Source, SourceFile
@@ -61,15 +62,15 @@ def opened(path: Path, options: dict[str, Any]) -> Opened | Unpacked:
     files = parts_of(path) if folder else [path]
     keys = [_keys(path, file) if folder else {} for file in files]
     schemas = [_scan(file).collect_schema() for file in files]
-    first = list(schemas[0])
     for file, schema, its in zip(files, schemas, keys, strict=True):
-        if set(schema) != set(first) or list(its) != list(keys[0]):
+        if set(schema) != set(schemas[0]) or list(its) != list(keys[0]):
             raise RefusedError(
                 f"the files {files[0].relative_to(path)} and {file.relative_to(path)} have different columns",
                 "",
                 "keep files of one table in a folder of their own",
             )
-    both = [name for name in keys[0] if name in first]
+    first, facts = cells_of_schema(schemas[0])
+    both = [name for name in keys[0] if name in schemas[0]]
     if both:
         raise RefusedError(
             "the column is in the files and in the names of their folders", f"column {both[0]}", "rename one of them"
@@ -80,15 +81,18 @@ def opened(path: Path, options: dict[str, Any]) -> Opened | Unpacked:
                 "the column has different types in the files of the folder", f"column {name}", "write it with one"
             )
     if options.get("outline"):
-        return _outline(files, keys, schemas[0])
+        return _outline(files, keys, {name: schemas[0][name] for name in first}, facts)
     return Opened(
         sum(_rows(file) for file in files),
         [*first, *keys[0]],
         lambda: pl.concat([_read(file, first, its) for file, its in zip(files, keys, strict=True)]),
+        facts,
     )
 
 
-def _outline(files: list[Path], keys: list[dict[str, str | None]], schema: pl.Schema) -> Unpacked:
+def _outline(
+    files: list[Path], keys: list[dict[str, str | None]], schema: dict[str, pl.DataType], facts: dict[str, Any]
+) -> Unpacked:
     """Return as JSON the columns and their types, and of each file its row groups.
 
     Of a group: how many rows, the bytes of their values, and where these are in the file.
@@ -103,11 +107,9 @@ def _outline(files: list[Path], keys: list[dict[str, str | None]], schema: pl.Sc
         places = [[group.num_rows, group.total_byte_size, *_place(group)] for group in groups]
         found.append({"path": str(file), "keys": its, "groups": places})
     check_shape(rows, [*schema, *keys[0]])
-    for name, kind in schema.items():
-        check_kind(name, kind)
-    types = [*map(word_of, schema.dtypes()), *("String" for _ in keys[0])]
+    types = [*map(word_of, schema.values()), *("String" for _ in keys[0])]
     said = {"columns": list(schema), "keys": list(keys[0]), "types": types, "files": found}
-    return Unpacked(iter([json.dumps(said).encode()]), {})
+    return Unpacked(iter([json.dumps(said).encode()]), facts)
 
 
 def _place(group: Any) -> tuple[int, int]:
@@ -128,8 +130,8 @@ def _rows(path: Path) -> int:
 def _read(
     path: Path, columns: list[str], keys: dict[str, str | None], start: int = 0, count: int | None = None
 ) -> pl.DataFrame:
-    frame = _scan(path).slice(start, count).collect()
-    frame = frame if frame.columns == columns else frame[columns]  # by a name such as * it would find all
+    # By its name alone, * would be all columns.
+    frame = _scan(path).select(selectors.by_name(*columns)).slice(start, count).collect()
     return frame.with_columns(pl.lit(value, pl.String).alias(name) for name, value in keys.items())
 
 

@@ -180,10 +180,10 @@ def read_groups(file: SourceFile) -> Table:
     """Return the table of large Parquet files, whose rows are read where they are used.
 
     Raises:
-        InputError: a file is damaged, or a column holds lists, records or bytes.
+        InputError: a file is damaged, or every column holds lists, records or bytes.
     """
     answer = io.BytesIO()
-    isolated(file, _NAME, _MODULE, cast("IO[bytes]", answer), {"outline": True})
+    more = isolated(file, _NAME, _MODULE, cast("IO[bytes]", answer), {"outline": True}).more
     try:
         outline = parse_json(answer.getvalue().decode(), "answer")
         rows = RowsOfGroups(file, outline)
@@ -192,4 +192,4 @@ def read_groups(file: SourceFile) -> Table:
     except (ValueError, TypeError, KeyError, AttributeError):  # the answer of a process that a file misled
         hint = "export it again, or give a CSV file"
         raise InputError(not_of_format(_NAME), file.source, hint, code="damaged-file") from None
-    return Table(cast("pl.DataFrame", rows), file.source, types=types)
+    return Table(cast("pl.DataFrame", rows), file.source, types=types, **more)

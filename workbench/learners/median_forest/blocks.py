@@ -189,6 +189,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
         """Looks before each tree whether to stop."""
 
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            """Return ``False``, to go on; a stop that was requested ends the fit."""
             check_here()
             return False
 

@@ -53,6 +53,7 @@ def solve(
     epochs: int | None = None,
     batch: int | None = None,
     accountant: str = "pld",
+    bands: int = 1,
 ) -> Run:
     """Return the run in which the one figure that is ``None`` is found: the least ε or σ, the most epochs or rows.
 
@@ -74,7 +75,7 @@ def solve(
     (wanted,) = missing
 
     def event() -> PoissonGaussian:
-        return event_of(rows, found["batch"], found["epochs"], found["sigma"])
+        return event_of(rows, found["batch"], found["epochs"], found["sigma"], bands=bands)
 
     def cost(number: int, by: str) -> float:
         found[wanted] = number
@@ -84,7 +85,8 @@ def solve(
         found["sigma"] = 1.0
         found["sigma"] = noise_for(event(), delta, found["epsilon"], accountant)
     elif wanted != "epsilon":
-        most, unit = (MOST_EPOCHS, "epoch") if wanted == "epochs" else (rows, "row")
+        # Each of the parts that steps of one band are drawn from holds a batch.
+        most, unit = (MOST_EPOCHS, "epoch") if wanted == "epochs" else (rows // bands, "row")
         found[wanted] = _most(cost, found["epsilon"], accountant, most, unit)
     return Run(**{**found, "epsilon": loss(event(), delta, accountant).epsilon})
 
@@ -115,6 +117,12 @@ _ROWS = {"at_least": 1, "upto": 10**12, "help": "rows of the table, public"}
 _BATCH = {"at_least": 1, "upto": 10**12, "help": "expected rows of a batch"}
 _NOISE = {"at_least": LEAST_NOISE, "upto": MOST_NOISE, "symbol": "σ", "help": "noise over clipping norm"}
 _EPOCHS = {"at_least": 1, "upto": 10**9, "help": "expected passes over the table"}
+_BANDS: dict[str, Any] = {
+    "default": 1,
+    "at_least": 1,
+    "upto": MOST_BANDS,
+    "help": "how many steps share noise, so that later ones take part of it back; helps small batches at larger ε",
+}
 _DELTA = {"below": 1, "symbol": "δ", "help": "chance that the guarantee fails"}
 _EPSILON = {"upto": 1e6, "symbol": "ε"}
 _OF_NOISE = {"at_least": 1e-6, "upto": 700, "symbol": "ε"}
@@ -134,12 +142,7 @@ class DpSgdBudget(Parameters):
     noise: float = real(**_NOISE)
     epochs: int = integer(**_EPOCHS)
     delta: float = real(above=0, **_DELTA)
-    bands: int = integer(
-        default=1,
-        at_least=1,
-        upto=MOST_BANDS,
-        help="how many steps share noise, so that later ones take part of it back; helps small batches at larger ε",
-    )
+    bands: int = integer(**_BANDS)
     accountant: str = choice(**_ACCOUNTANT)
 
     def run(self) -> TrainingRun:
@@ -160,7 +163,7 @@ class GaussianBudget(Parameters):
 class BeliefBudget(Parameters):
     """What someone believes before a release."""
 
-    epsilon: float = real(at_least=0, **_EPSILON, help="privacy loss of the release")
+    epsilon: float = real(at_least=0, **_EPSILON, help="privacy loss, as the certificate or ledger states it")
     prior: float = real(at_least=0, upto=1, symbol="p", help="belief before the release, a probability")
 
 
@@ -174,6 +177,7 @@ class SolveBudget(Parameters):
     noise: float | None = real(default=None, **_NOISE)
     epochs: int | None = integer(default=None, **_EPOCHS)
     batch: int | None = integer(default=None, **_BATCH)
+    bands: int = integer(**_BANDS)
     accountant: str = choice(**_ACCOUNTANT)
 
 
@@ -254,8 +258,11 @@ def _gaussian(asked: GaussianBudget) -> dict[str, Any]:
 
 
 def _belief(asked: BeliefBudget) -> dict[str, Any]:
-    belief = posterior(asked.epsilon, asked.prior)
-    return {**asdict(asked), "low": belief.low, "high": belief.high, "note": DELTA_NOTE}
+    found = {}
+    for local in (True, False):
+        belief = posterior(replace_one(asked.epsilon, 0.0, local=local)[0], asked.prior)
+        found[local] = {"low": belief.low, "high": belief.high}
+    return {**asdict(asked), **found[True], "replace_one": found[False], "note": DELTA_NOTE}
 
 
 def _solved(asked: SolveBudget) -> dict[str, Any]:
@@ -267,7 +274,7 @@ def _solved(asked: SolveBudget) -> dict[str, Any]:
         "noise_multiplier": found.sigma,
         "epochs": found.epochs,
         "batch": found.batch,
-        **{name: given[name] for name in ("rows", "delta", "accountant")},
+        **{name: given[name] for name in ("rows", "delta", "bands", "accountant")},
         "relation": RELATION,
     }
 
