@@ -258,6 +258,17 @@ def test_many_files_stay_closed(tmp_path, monkeypatch, groups_in_parts):
     assert not read_table(tmp_path).in_parts
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_line_of_totals_is_told_of_where_rows_are_not_in_memory(tmp_path, monkeypatch, groups_in_parts, name):
+    in_parts(monkeypatch)
+    frame = pl.DataFrame({"region": [*("north", "south") * 700, "Total"], "n": ["3"] * 1401})
+    (frame.write_csv if name == "t.csv" else frame.write_parquet)(tmp_path / name)
+    found = read_table(tmp_path / name, read.ReadOptions(header="yes") if name == "t.csv" else None)
+    assert found.in_parts
+    assert found.last_rows == ("the last row begins with Total: delete it from the file if it is a line of totals",)
+    assert found.in_parts
+
+
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [

@@ -183,6 +183,25 @@ def test_declared_order_that_does_not_fit_is_refused():
         numbers(table(["13/02/2024", "02/13/2024"]), attribute("date", date_order="day-first"))
 
 
+@pytest.mark.parametrize(
+    ("bounds", "years"),
+    [
+        ((None, None), [2025, 2068, 1969, 2000]),
+        (("1900-01-01", "1999-12-31"), [1925, 1968, 1969, 2000]),  # 29 February is in no other year that ends in 00
+        (("1930-01-01", "2029-12-31"), [2025, 1968, 1969, 2000]),
+        (("1925-06-01", "2025-06-01"), [1925, 1968, 1969, 2000]),  # 3 December 2025 is beyond
+        (("1700-01-01", "1860-01-01"), [1825, 1768, 1769, 2000]),  # of two centuries the later one
+        (("2030-01-01", "2040-01-01"), [2025, 2068, 1969, 2000]),  # in none: as without bounds
+    ],
+)
+def test_declared_bounds_decide_the_century_of_a_year_of_two_digits(bounds, years):
+    lower, upper = (None if end is None else datetime.date.fromisoformat(end).toordinal() for end in bounds)
+    declared = attribute("date", date_order="day-first", lower=lower, upper=upper)
+    cells = ["3.12.25", "3/12/68", "3.12.69 10:30", "29.2.00"]
+    read = numbers(table([*cells, "3.12.1825", "1925-12-03"]), declared)
+    assert [datetime.date.fromordinal(int(day)).year for day in read] == [*years, 1825, 1925]
+
+
 def test_date_order_is_for_dates_only():
     with pytest.raises(ParameterError, match=r"date_order is for dates, and this is declared as real \(column x\)"):
         attribute("real", date_order="day-first")

@@ -285,6 +285,19 @@ def test_a_release_does_not_wait_and_many_writes_let_others_in(path, tmp_path, m
     assert waits
 
 
+def test_a_ledger_that_is_opened_for_each_write_lets_others_in(path, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr("workbench.release.ledger.book.time.sleep", waits.append)
+    monkeypatch.setattr("workbench.release.ledger.book._AGAIN", 60.0)
+    for number in range(13):
+        with Ledger.open(path) as ledger:
+            ledger.set_cap(A, Decimal(1 + number))
+    assert len(waits) == 2
+    with Ledger.open(path.with_name("other.sqlite")) as ledger:  # another ledger's writes are not these
+        ledger.set_cap(A, Decimal(1))
+    assert len(waits) == 2
+
+
 def test_a_thousand_entries_are_still_reserved_quickly(ledger):
     ledger.set_cap(A, Decimal(1000))
     for number in range(500):

@@ -14,7 +14,7 @@ _TOTALS = re.compile(
     r"|общий итог|итого|всего|tổng( cộng)?)\s*:?",
     re.IGNORECASE,
 )
-_LOOKED_AT = 1000  # rows
+LOOKED_AT = 1000  # rows
 
 
 def ending(frame: pl.DataFrame) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ def ending(frame: pl.DataFrame) -> tuple[str, ...]:
     """
     if frame.width < 2:
         return ()
-    last = frame.tail(_LOOKED_AT)
+    last = frame.tail(LOOKED_AT)
     cells = enumerate(each_column(last))
     filled = pl.DataFrame([(each.str.strip_chars() != "").alias(str(at)) for at, each in cells])
     there = filled.select(pl.any_horizontal(pl.all().fill_null(value=False))).to_series().arg_true()

@@ -62,6 +62,7 @@ class Rows(ABC):
     # What another process reads the rows from, and how a person names each; none where it cannot.
     files: tuple[tuple[FileBytes, str], ...] = ()
     reading: PieceReader  # how it reads them
+    seeks: bool = False  # whether `at` reads little beside the rows that it returns
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield pieces of about ``size`` bytes of text, in order; they are for rows that have files."""

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.options import Dialect
-from workbench.data.ending import ending
+from workbench.data.ending import LOOKED_AT, ending
 from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
@@ -254,8 +254,10 @@ class Table:
 
     @cached_property
     def last_rows(self) -> tuple[str, ...]:
-        """What a person should look at in the last rows, a sentence each; nothing of rows that are not in memory."""
-        return ending(self.stored) if isinstance(self.stored, pl.DataFrame) else ()
+        """What a person should look at in the last rows, a sentence each; nothing where all are read to see them."""
+        if isinstance(self.stored, pl.DataFrame):
+            return ending(self.stored)
+        return ending(self.at(range(max(self.rows - LOOKED_AT, 0), self.rows))) if self.stored.seeks else ()
 
     @property
     def to_check(self) -> tuple[str, ...]:

@@ -98,7 +98,10 @@ class Suspicion:
 
 
 DATE_ORDER = Remedy(DECLARE, "declare date_order", {"key": "date_order"})
-CENTURY = "years of two digits are read as 1969 to 1999 and 2000 to 2068; write them with four digits if that is wrong"
+CENTURY = (
+    "years of two digits are read as 1969 to 1999 and 2000 to 2068, or in another century where only that is within "
+    "the bounds you declare"
+)
 MISSING_CODES = Remedy(DECLARE, "declare missing_codes", {"key": "missing_codes"})
 
 

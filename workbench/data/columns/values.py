@@ -10,6 +10,8 @@ Dates are day numbers (``datetime.date.toordinal``); a time of day after the dat
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -99,7 +101,8 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
 
     ``2024-01-31`` (also with ``/`` or ``.``, or without leading zeros) and ``20240131`` need no declaration;
     dates with the year last are read as ``attribute.date_order`` says, and then years of two digits as POSIX reads
-    them: 69 to 99 as 1969 to 1999, 00 to 68 as 2000 to 2068.
+    them: 69 to 99 as 1969 to 1999, 00 to 68 as 2000 to 2068. Where such a day is outside the declared bounds, and the
+    same day of another century is within them, it is that one.
 
     Raises:
         InputError: a cell is not a date, or has its year last and no order is declared.
@@ -128,7 +131,9 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         days = pl.Series("days", [None], pl.Float64).new_from_index(0, len(cells))
         for form, has_form in ((_YEAR_FIRST, first), (_COMPACT, compact), (last_form, last)):
             if has_form.any():
-                days = _days(_iso(cells, form)).zip_with(has_form, days)
+                found = _days(_iso(cells, form))
+                found = _within_bounds(found, cells, form, attribute) if form == last_form else found
+                days = found.zip_with(has_form, days)
     refuse_first(table, attribute, ~missing & days.is_null(), "{value} is not in the calendar", _MEND)
     return days.fill_null(float("nan")).to_numpy(writable=True)
 
@@ -149,12 +154,32 @@ def first_two(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
     return parts["day"].cast(pl.Int32), parts["month"].cast(pl.Int32)
 
 
-def _iso(cells: pl.Series, form: str) -> pl.Series:
-    """Return the dates of ``form`` as 2024-01-31, and null elsewhere."""
+def _within_bounds(days: pl.Series, cells: pl.Series, form: str, attribute: Attribute) -> pl.Series:
+    """Return the days of ``form``, those of a year of two digits in a century that the declared bounds allow."""
+    lower, upper = attribute.lower, attribute.upper
+    if lower is None or upper is None:
+        return days
+    short = cells.str.contains(_SHORT_YEAR).fill_null(value=False)
+    beyond = short & ~days.is_between(lower, upper).fill_null(value=False)
+    first, last = (datetime.date.fromordinal(int(end)).year // 100 for end in (lower, upper))
+    for century in range(last, first - 1, -1):
+        if not beyond.any():
+            break
+        there = _days(_iso(cells, form, century))
+        fits = beyond & there.is_between(lower, upper).fill_null(value=False)
+        days, beyond = there.zip_with(fits, days), beyond & ~fits
+    return days
+
+
+def _iso(cells: pl.Series, form: str, century: int | None = None) -> pl.Series:
+    """Return the dates of ``form`` as 2024-01-31, null elsewhere; a year of two digits is of ``century``, if given."""
     parts = cells.str.extract_groups(form).struct.unnest()
     year = parts["year"].str.strip_chars_start("-/.")
-    recent = "20" + year
-    short = recent.zip_with(recent < f"20{_FIRST_SHORT}", "19" + year)
+    if century is None:
+        recent = "20" + year
+        short = recent.zip_with(recent < f"20{_FIRST_SHORT}", "19" + year)
+    else:
+        short = f"{century:02}" + year
     padded = [short.zip_with(year.str.len_chars() == 2, year), parts["month"].str.zfill(2), parts["day"].str.zfill(2)]
     return pl.select(pl.concat_str(padded, separator="-")).to_series()
 

@@ -74,6 +74,7 @@ class RegularRows(Rows):
     """The rows of a regular text."""
 
     reading: Reading
+    seeks = True
 
     def __init__(
         self,

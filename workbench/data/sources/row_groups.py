@@ -79,6 +79,7 @@ class RowsOfGroups(Rows):
     """The rows of a large Parquet file, or of a folder of them."""
 
     reading: GroupReader
+    seeks = True
 
     def __init__(self, file: SourceFile, outline: dict[str, Any]) -> None:
         """Take the files and what they say of themselves; an error of Python where that makes no sense."""

@@ -9,10 +9,10 @@ size, times and identity on the disk are as they were.
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import sqlite3
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -51,14 +51,37 @@ _ROW = 6
 _ROWS = "SELECT * FROM entry"
 
 
+class _Turns:
+    """How often this process has just written to each ledger, by whatever it opened the file with."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: dict[Path, tuple[float, int]] = {}  # when a row was last written to, and how long it is
+
+    def taken(self, path: Path) -> bool:
+        """Count a transaction that begins; return whether others get their turn first."""
+        with self._lock:
+            self._last = {p: (t, n) for p, (t, n) in self._last.items() if time.monotonic() - t < _AGAIN}
+            row = self._last.get(path, (0.0, 0))[1] + 1
+            over = row > _ROW
+            self._last[path] = time.monotonic(), 1 if over else row
+            return over
+
+    def ended(self, path: Path) -> None:
+        """Note that a transaction has ended."""
+        with self._lock:
+            self._last[path] = time.monotonic(), self._last.get(path, (0.0, 1))[1]
+
+
+_TURNS = _Turns()
+
+
 class LedgerBook:
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._db = connection
-        self._ended = -math.inf
-        self._row = 0
         self._added = False  # whether the transaction that is open has appended an entry
         self._chain = VerifiedEntries(path, connection)
         self._file = _file_of(path)
@@ -200,7 +223,7 @@ class LedgerBook:
             yield
             self._chain.commit()
             self._committed()
-            self._ended = time.monotonic()
+            _TURNS.ended(self.path)
         except FAULTS as error:
             self._roll_back()
             raise unusable(self.path, str(error)) from None
@@ -216,10 +239,8 @@ class LedgerBook:
 
         SQLite's own waiting asks ever more rarely, so that one of several busy processes may never get its turn.
         """
-        self._row = self._row + 1 if time.monotonic() - self._ended < _AGAIN else 1
-        if self._row > _ROW:
+        if _TURNS.taken(self.path):
             time.sleep(_LET_IN)
-            self._row = 1
         end = time.monotonic() + file.PATIENCE
         try:
             self._db.execute("PRAGMA busy_timeout = 0")
