@@ -123,3 +123,12 @@ def test_where_each_table_has_a_cap_the_lower_one_counts_and_the_advice_makes_on
     for words in ("ledger group visits.csv --with patients.csv", "ledger cap visits.csv --epsilon 40"):
         assert run(*words.split(), *LEDGER).code == 0
     assert run(*release, *LEDGER).code == 0
+
+
+def test_a_plan_names_the_column_that_may_say_whose_rows_are_whose(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("pid,age\n" + "".join(f"p{k // 2},{k % 70}\n" for k in range(200)), "utf-8")
+    said = "pid: rows with the same value may belong to one person or one household; epsilon is about one row, or with"
+    assert said in run("plan", "t.csv", "--epsilon", "1", "-o", "plan.toml").err
+    more = ("--unit", "pid", "--rows-per-person", "2")
+    assert said not in run("plan", "t.csv", "--epsilon", "1", *more, "-o", "second.toml").err

@@ -121,3 +121,12 @@ def test_refusals_write_nothing(folder, run, words, said):
 @pytest.mark.parametrize("output", ["out.parquet", "out.txt"])
 def test_other_formats_are_refused(folder, run, output):
     assert "use one of .csv, .json" in run(*BASE, "--epsilon", "1", "-o", output).err
+
+
+def test_a_query_may_stand_behind_the_table(folder, run):
+    query = "-- of all\nSELECT sex, AVG(age) FROM people GROUP BY sex"
+    more = ("--plan", "plan.toml", "--ledger", "l.sqlite", "--epsilon", "1")
+    for words in (("sample:people", query), (query, "sample:people")):
+        assert run("sql", *words, *more, "-o", "out.csv", "--replace").code in (0, 3)
+    assert {row["statistic"] for row in rows_of(folder / "out.csv")} == {"mean"}
+    assert "not one SELECT" in run("sql", "sample:people", "people", *more, "-o", "out.csv").error()

@@ -132,7 +132,7 @@ def test_what_names_no_person_is_not_suspected_to(name, cells):
     assert not {"name", "person"}.intersection(suspected(column(cells, name)))
 
 
-@pytest.mark.parametrize("name", ["Household no", "HouseholdNo", "family", "patient_id", "Person nr."])
+@pytest.mark.parametrize("name", ["Household no", "HouseholdNo", "family", "patient_id", "Person nr.", "pid"])
 def test_what_may_say_which_rows_belong_together_raises_the_question(name):
     assert "household" in suspected(column([str(i // 3) for i in range(30)], name))
     assert "household" not in suspected(column([str(i) for i in range(30)], name)), "every row has its own"

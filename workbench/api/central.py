@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -25,7 +24,7 @@ from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.statistics.release_file import decode
-from workbench.statistics.sql import asked_in_sql
+from workbench.statistics.sql import asked_in_sql, is_query
 from workbench.studies.ways_asked import wished_figures
 
 
@@ -268,13 +267,9 @@ _READ = {"synthetic": _rows, "statistics": _records, "values": _values}
 """How the file of a kind becomes a DataFrame, where it is not simply a table."""
 
 
-_SELECT = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
-"""How a query begins; a wish begins with the name of a figure, whatever its column is called."""
-
-
 def _figures(plan: Plan, given: Any) -> Any:
     """Return the figures in their order, of a ``SELECT`` or of wishes what they ask for, with ``by`` as a list."""
-    if isinstance(given, str) and _SELECT.match(given):
+    if isinstance(given, str) and is_query(given):
         return asked_in_sql(given)
     if isinstance(given, str | Mapping):
         given = [given]

@@ -304,6 +304,7 @@ def _pairs(bounds: Any, names: list[str], domains: Any) -> dict[str, tuple[Any, 
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=float), len(numbered)) for end in bounds)
     except (TypeError, ValueError):
         raise ParameterError(
-            "bounds are neither a mapping nor (lower, upper)", hint="give one number or one for each column"
+            "bounds are neither a mapping nor (lower, upper)",
+            hint='give two numbers, two lists with a number for each column, or {"NAME": (lower, upper), …}',
         ) from None
     return {name: (float(a), float(b)) for name, a, b in zip(numbered, lower, upper, strict=True)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import codecs
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_join, add_output, how_to_read, read_data
 from workbench.data.columns.found import Found, attributes, persons
 from workbench.data.columns.missing import with_codes
-from workbench.data.columns.profile import profile
+from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.joined import Join
 from workbench.data.read import SAMPLE_PREFIX, ReadOptions
 from workbench.data.reading import reading_of
@@ -89,6 +90,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the plan file (TOML), or the exported data dictionary (CSV)", required=False)
 
 
+def _rows_of_one(columns: Iterable[ColumnProfile]) -> Iterator[str]:
+    """Yield a note on each column that may say which rows belong to one person."""
+    for column in columns:
+        for found in column.suspicions:
+            if found.what == "household":
+                unit = f"--unit {shlex.quote(column.name)}"
+                yield f"{column.name}: {found.why}; epsilon is about one row, or with {unit} about a person's rows"
+
+
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     asked = any((options.recipient, options.need, options.ask, options.want))
     epsilon_text = options.epsilon if options.epsilon is not None or not asked else str(FIRST_EPSILON)
@@ -133,7 +143,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     )
     _keep_filled(options.output, made.unfilled)
     taken = f"domains, bounds and rows of a person are those of the release {release_id}" if release_id else ""
-    notes = [*made.notes, *filter(None, (made.on_target, taken)), *table.to_check]
+    several = () if unit is not None else _rows_of_one(columns)
+    notes = [*made.notes, *several, *filter(None, (made.on_target, taken)), *table.to_check]
     for note in notes:
         context.emit(Notice("info", note))
     kept = ", as is rows_per_person" if persons(found) is not None and options.rows_per_person is None else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
+from workbench.cli.command import Context
 from workbench.cli.statistics import StatisticsCommand
 from workbench.release.kinds import kind
 from workbench.statistics.asked import Asked
-from workbench.statistics.sql import asked_in_sql
+from workbench.statistics.sql import asked_in_sql, is_query
 
 
 class _Sql(StatisticsCommand):
@@ -24,6 +26,12 @@ class _Sql(StatisticsCommand):
 
     def add_request(self, parser: argparse.ArgumentParser) -> None:
         """Add nothing: the query asks."""
+
+    def run(self, options: argparse.Namespace, context: Context) -> dict[str, Any]:
+        """Release, or forecast; the table may come first, as in every other command."""
+        if options.data is not None and is_query(options.data) and not is_query(options.query):
+            options.query, options.data = options.data, options.query
+        return super().run(options, context)
 
     def request(self, options: argparse.Namespace) -> Asked:
         return Asked(figure=asked_in_sql(options.query))

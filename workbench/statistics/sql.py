@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from workbench.params import ParameterError, WorkbenchError
@@ -46,6 +47,14 @@ _CLAUSES = {
     "windows": "a window depends on rows that are neighbours",
 }
 """Why a clause is refused, by its name in the parsed query."""
+
+
+_BEGINS = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
+
+
+def is_query(text: str) -> bool:
+    """Return whether a text begins as a query does, not as a wish or the name of a file."""
+    return _BEGINS.match(text) is not None
 
 
 def asked_in_sql(query: str) -> tuple[Statistic, ...]:

@@ -69,7 +69,7 @@ _PERSON_NAME = re.compile(
 )
 _ANY_NAME = re.compile(r"^(names?|nom|nombre|имя|tên)$", re.IGNORECASE)
 _GROUP_NAME = re.compile(
-    r"^(household|family|person|people|patient|respondent|participant|customer|client|subject|member|user|haushalt"
+    r"^(household|family|person|people|patient|respondent|participant|customer|client|subject|member|user|pid|uid|haushalt"
     r"|foyer|ménage|домохозяйство|hộ)[ _-]?(id|ids|no|nr|num|number|key|code)?\.?$",
     re.IGNORECASE,
 )
