@@ -30,6 +30,7 @@ NOT_SHOWN = {"gui", "cli", "api", "paths", "__main__", "__init__"}
 NO_SENTENCES = {
     *(("release", "documents"), ("release", "bundle.py"), ("statistics", "sql.py"), ("release", "values_work.py")),
     *(("deep", "compiled.py"), ("deep", "table_kernel.py"), ("work", "ask.py"), ("render", "document_html.py")),
+    ("deep", "linear_chain.py"),
 }
 """Folders and files of the engine whose sentences the window never shows: those stay English."""
 MATCHED = {

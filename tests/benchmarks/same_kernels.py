@@ -42,11 +42,11 @@ class _Logistic:
     def __init__(self, module: nn.Module, x: Tensor, y: Tensor) -> None:
         self._engine = LogisticClippedSum(module, 1.0, 384)
         self._x, self._y = x.numpy(), y.numpy()
-        self._engine._find()
+        self._engine._chain.find()
 
     def __call__(self, rows: NDArray[np.int64]) -> Tensor:
-        engine = self._engine
-        _logistic(self._x, self._y, rows, engine._weight, engine._bias, engine._of_weight, engine._of_bias)
+        engine, layer = self._engine, self._engine._chain.layers[0]
+        _logistic(self._x, self._y, rows, *layer.numbers, *layer.sums)
         return engine._places.total
 
 
@@ -56,12 +56,13 @@ class _Table:
     def __init__(self, module: nn.Module, x: Tensor, y: Tensor) -> None:
         self._engine = TableClippedSum(module, 1.0, 384)
         self._x, self._y = x.numpy(), y.numpy()
-        self._engine._find()
+        self._engine._chain.find()
 
     def __call__(self, rows: NDArray[np.int64]) -> Tensor:
         engine = self._engine
-        room, layers, last = engine._room(len(rows)), engine._layers, len(engine._layers) - 1
-        assert engine._two
+        room, layers = engine._room(len(rows)), engine._chain.layers
+        last = len(layers) - 1
+        assert engine._chain.two
         _take(self._x, self._y, rows, room.entering[0], room.classes)
         for i, layer in enumerate(layers[:-1]):
             torch.addmm(layer.bias, room.h[i], layer.turned, out=room.h[i + 1])
@@ -172,23 +173,24 @@ class _Image:
     def _chunk(self, x: Tensor, y: Tensor) -> Tensor:
         engine = self._engine
         with torch.inference_mode():
-            room, last = engine._room(len(y), x.shape[1:]), len(engine._linear) - 1
-            image, h, slopes = x.permute(0, 2, 3, 1), room.entering, room.slopes
+            room, linear = engine._room(len(y), x.shape[1:]), engine._chain.layers
+            image, h, slopes, last = x.permute(0, 2, 3, 1), room.chain.h, room.chain.g, len(linear) - 1
+            engine._chain.find()
             for one in room.passes:
                 one.forward(image)
                 image = one.output
             room.features.copy_(image.permute(0, 3, 1, 2))
-            for i, layer in enumerate(engine._linear):
-                torch.addmm(layer.bias, h[i], layer.weight.t(), out=h[i + 1])
+            for i, layer in enumerate(linear):
+                torch.addmm(layer.bias, h[i], layer.turned, out=h[i + 1])
                 if i < last:
                     h[i + 1].relu_()
             torch.softmax(h[-1], 1, out=slopes[-1])
             slopes[-1].scatter_add_(1, y.unsqueeze(1), self._minus[: len(y)])
-            for i in range(last, -1, -1):
-                torch.mm(slopes[i + 1], engine._linear[i].weight, out=slopes[i])
-                if i > 0:
-                    activation_backward(slopes[i], h[i], relu=True, out=slopes[i])
-            below = room.below.permute(0, 2, 3, 1)
+            for i in range(last, 0, -1):
+                torch.mm(slopes[i], linear[i].weight, out=slopes[i - 1])
+                activation_backward(slopes[i - 1], h[i], relu=True, out=slopes[i - 1])
+            torch.mm(slopes[0], linear[0].weight, out=room.below)
+            below = room.slope
             for one in reversed(room.passes):
                 one.slope_of(below)
                 layer = one.stage.convolution
@@ -199,7 +201,7 @@ class _Image:
                 torch.sum(flat, 0, out=engine._places.of(layer.bias))
                 one.slope_below()
                 below = one.below
-            for layer, entering, slope in zip(engine._linear, h, slopes[1:], strict=False):
-                torch.mm(slope.t(), entering, out=engine._places.of(layer.weight))
-                torch.sum(slope, 0, out=engine._places.of(layer.bias))
+            for i, layer in enumerate(linear):
+                torch.mm(room.chain.turned[i], h[i], out=layer.of_weight)
+                torch.sum(slopes[i], 0, out=torch.from_numpy(layer.sums[1]))
         return engine._places.total

@@ -14,8 +14,8 @@ from exponentials import LAST_PLACE, exponentials, farthest  # noqa: E402
 from torch import nn  # noqa: E402
 
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
+from workbench.deep.linear_chain import activate, slopes_of_many, slopes_of_two  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
-from workbench.deep.table_kernel import activate, slopes_of_many, slopes_of_two  # noqa: E402
 
 
 def test_the_exponential_is_right_to_a_unit_of_the_last_place():

@@ -12,7 +12,7 @@ from torch import nn  # noqa: E402
 from workbench.deep.factors import CLIPPINGS, NORMS  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened  # noqa: E402
-from workbench.deep.table_kernel import TableEngine  # noqa: E402
+from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 
 RELATIVE = 1e-6
 ROWS = 13
@@ -42,9 +42,9 @@ def reference(network: nn.Module, x: torch.Tensor, y: torch.Tensor, bound: float
     return total
 
 
-def engine_of(network: nn.Module, clip: float, rule: str = "flat") -> TableEngine:
+def engine_of(network: nn.Module, clip: float, rule: str = "flat") -> TableClippedSum:
     engine = engine_for(network, clip, 64, rule=rule)
-    assert isinstance(engine, TableEngine)
+    assert isinstance(engine, TableClippedSum)
     return engine
 
 

@@ -23,7 +23,7 @@ from workbench.deep.memory import out_of_memory
 RowGradients = dict[str, Tensor]
 """The gradients of single rows (b, …) by the name of the parameter inside its layer; dense, in any order of memory."""
 
-SHORT = 32  # runs of fewer numbers are slow to copy: patches with such lines are cut in two copies
+_SHORT = 32  # runs of fewer numbers are slow to copy: patches with such lines are cut in two copies
 
 Rule = Callable[[nn.Module, Tensor, Tensor], RowGradients]
 """From a layer, its input (b, …) and the gradient of its output (b, …)."""
@@ -51,7 +51,10 @@ def convolution(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradie
     rows, groups = len(x), layer.groups
     if groups == 1:
         # Channels last: patches are cut in long runs, and the gradients stay in their order until they are summed.
-        patches = cut_patches(x.permute(0, 2, 3, 1).contiguous(), kernel, stride, dilation)
+        image = x.permute(0, 2, 3, 1).contiguous()
+        patches, cuts = patch_cuts(image, kernel, stride, dilation, lambda *shape: image.new_empty((rows, *shape)))
+        for to, cut in cuts:
+            to.copy_(cut)
         places = g.permute(0, 2, 3, 1).reshape(rows, -1, g.shape[1])
         lines = (places.transpose(1, 2) @ patches).view(rows, g.shape[1], *kernel, x.shape[1])
         weight = lines.permute(0, 1, 4, 2, 3)
@@ -64,27 +67,30 @@ def convolution(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradie
     return _with_bias(layer.bias, weight, lambda: gradient.flatten(2).sum(2))
 
 
-def cut_patches(image: Tensor, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Tensor:
-    """Return the patches (b, places, kernel height · width · channels) of ``image`` (b, h, w, c), contiguous."""
+Sizes = Sequence[int]
+
+
+def patch_cuts(
+    image: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes, take: Callable[..., Tensor]
+) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    """Return memory for the patches (b, places, kernel height · width · channels) of ``image`` (b, h, w, c).
+
+    Beside it is what has to be copied to fill it, in this order: (to, from). ``take`` gives memory (b, …) for a shape.
+    """
     rows, height, width, channels = image.shape
     (high, wide), (down, across), (distance_h, distance_w) = kernel, stride, dilation
     out = ((height - distance_h * (high - 1) - 1) // down + 1, (width - distance_w * (wide - 1) - 1) // across + 1)
-    step = image.stride()
-    if wide * channels < SHORT:
+    patches, copies, step = take(out[0] * out[1], high * wide * channels), [], image.stride()
+    windows = (rows, *out, high, wide, channels)
+    if wide * channels < _SHORT:
         # First across, then down: fewer short runs are copied.
-        lines = image.as_strided(
-            (rows, out[1], height, wide, channels), (step[0], step[2] * across, step[1], step[2] * distance_w, 1)
-        ).contiguous()
-        step = lines.stride()
-        windows = lines.as_strided(
-            (rows, *out, high, wide * channels), (step[0], step[2] * down, step[1], step[2] * distance_h, 1)
-        )
+        lines = take(out[1], height, wide, channels)
+        cut = image.as_strided(lines.shape, (step[0], step[2] * across, step[1], step[2] * distance_w, 1))
+        copies, step = [(lines, cut)], lines.stride()
+        image, strides = lines, (step[0], step[2] * down, step[1], step[2] * distance_h, step[3], 1)
     else:
-        windows = image.as_strided(
-            (rows, *out, high, wide, channels),
-            (step[0], step[1] * down, step[2] * across, step[1] * distance_h, step[2] * distance_w, 1),
-        )
-    return windows.reshape(rows, out[0] * out[1], -1)
+        strides = (step[0], step[1] * down, step[2] * across, step[1] * distance_h, step[2] * distance_w, 1)
+    return patches, [*copies, (patches.view(windows), image.as_strided(windows, strides))]
 
 
 def embedding(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradients:

@@ -13,18 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from workbench.deep.book_keeping import SHORT
-from workbench.deep.clipping import BoundEngine, StepSums, in_chunks
+from workbench.deep.book_keeping import patch_cuts
+from workbench.deep.clipping import StepSums, in_chunks
 from workbench.deep.compiled import loops
-from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
+from workbench.deep.factors import Clipping
+from workbench.deep.linear_chain import (
+    ACTIVATIONS,
+    Chain,
+    ChainRoom,
+    Floats,
+    Memory,
+    WrittenOutEngine,
+    begin_squares,
+    chain_of,
+)
 from workbench.deep.networks.network import IMAGE_ROWS
-from workbench.deep.private_step import Places
-from workbench.deep.table_kernel import ACTIVATIONS, activate, below, measured, scale, slopes_of_many
-
-Floats = NDArray[np.float32]
 
 FEW = 16  # rows whose gradients are made at once
 
@@ -60,16 +65,6 @@ def add_weighted(of_weight: Floats, of_bias: Floats, factors: Floats, weight: Fl
             bias[j] += factor * ends[j]
 
 
-@loops
-def begin_squares(h: Floats, squares: Floats) -> None:
-    """Write 1 + ‖h‖² of what enters a layer (b, d)."""
-    for i in range(len(h)):
-        row, square = h[i], np.float32(1)
-        for j in range(len(row)):
-            square += row[j] * row[j]
-        squares[i] = square
-
-
 PAIR = 2  # side of the windows that pooling takes the maximum of
 
 
@@ -80,34 +75,6 @@ class Stage:
     convolution: nn.Conv2d
     relu: bool
     pool: int
-
-
-class Memory:
-    """Hands out the same blocks in the same order, for any number of rows: what is asked for first lies in the first.
-
-    Memory that is given back and asked for at each step would have to be cleared by the system at each step.
-
-    Attributes:
-        rows: rows of what is handed out.
-    """
-
-    def __init__(self, rows: int, most: int, held: list[Tensor]) -> None:
-        """Hand out ``held``, blocks of ``most`` rows, and put new blocks into it."""
-        self.rows, self._most, self._held, self._next = rows, most, held, 0
-
-    def take(self, *shape: int) -> Tensor:
-        """Return a block (rows, *shape); zero when it is handed out for the first time."""
-        return self._block(self._most, shape)[: self.rows]
-
-    def few(self, *shape: int) -> Tensor:
-        """Return a block (FEW, *shape); its size does not depend on the number of rows."""
-        return self._block(FEW, shape)
-
-    def _block(self, rows: int, shape: Sequence[int]) -> Tensor:
-        if self._next == len(self._held):
-            self._held.append(torch.zeros(rows, *shape))
-        self._next += 1
-        return self._held[self._next - 1]
 
 
 class Pass:
@@ -137,18 +104,7 @@ class Pass:
         given = before if there and before is not None else memory.take(height, width, channels)
         # Its border stays zero.
         self._inside = None if there else given[:, pad_h : height - pad_h, pad_w : width - pad_w]
-        self.patches = memory.take(out[0] * out[1], high * wide * channels)
-        step = given.stride()
-        windows = (rows, *out, high, wide * channels)
-        cut = given.as_strided(windows, (step[0], step[1] * down, step[2] * across, step[1], 1))
-        self._cuts = [(self.patches.view(windows), cut)]
-        if wide * channels < SHORT:
-            # First across, then down: the second copy has runs of whole patches, and the first has few.
-            lines = memory.take(out[1], height, wide * channels)
-            line = lines.stride()
-            cut = given.as_strided(lines.shape, (step[0], step[2] * across, step[1], 1))
-            whole = lines.as_strided((rows, *out, high * line[2]), (line[0], line[2] * down, line[1], 1))
-            self._cuts = [(lines, cut), (self.patches.view(whole.shape), whole)]
+        self.patches, self._cuts = patch_cuts(given, layer.kernel_size, layer.stride, (1, 1), memory.take)
         channels = layer.out_channels
         self._made = memory.take(*out, channels)
         self._pools: list[_Pool] = []
@@ -158,7 +114,7 @@ class Pass:
             self.output = self._pools[-1].output
         if self._pools:
             self._pools[0].slope = self._pools[1].spread
-        made = memory.few(channels, self.patches.shape[2])
+        made = memory.fixed(FEW, channels, self.patches.shape[2])
         self.of_bias = memory.take(channels)
         places = channels * self.patches.shape[2]
         self.sums = (np.zeros(places, dtype=np.float32), np.zeros(channels, dtype=np.float32))
@@ -170,7 +126,8 @@ class Pass:
         if before is not None:
             self._of_patches = memory.take(*self.patches.shape[1:])
             self._back = memory.take(height, width, shape[2])
-            self._folds = list(self._folded(self._of_patches.view(windows), self._back))
+            windows = self._of_patches.view(rows, *out, high, wide * shape[2])
+            self._folds = list(self._folded(windows, self._back))
             self.below = self._back[:, pad_h : height - pad_h, pad_w : width - pad_w]
 
     def forward(self, image: Tensor) -> None:
@@ -317,23 +274,21 @@ def fits(network: nn.Module) -> bool:
     return type(network) is nn.Sequential and _parsed(network) is not None
 
 
-class ImageClippedSum(BoundEngine):
+class ImageClippedSum(WrittenOutEngine):
     """Clipped sums of a network for which :func:`fits` holds, in single precision."""
 
-    def _bind(self, network: nn.Sequential, clip: float, rule: str) -> None:
+    most_rows = IMAGE_ROWS
+
+    def _begin(self, network: nn.Sequential) -> tuple[Chain, int]:
         parsed = _parsed(network)
         assert parsed is not None
-        self._stages, self._linear, self._relu = parsed
+        self._stages, linear = parsed
         self._unflatten = network[0] if isinstance(network[0], nn.Unflatten) else None
-        self._rows = min(self._rows, IMAGE_ROWS)
-        self._places = Places(network)
-        self._lost = [lost_squares(layer.out_features + 1) for layer in self._linear]
-        self._held: list[Tensor] = []
         self._rooms: dict[int, _Room] = {}
         self._shape: tuple[int, ...] = ()
+        chain = Chain(*linear, self._places, two=False)
         largest = max(stage.convolution.weight.numel() + stage.convolution.out_channels for stage in self._stages)
-        widest = max(layer.in_features + layer.out_features for layer in self._linear)
-        self.clipping = SinglePrecision(rule, clip, max(largest, widest) + len(self._stages) + len(self._linear))
+        return chain, max(largest, chain.terms) + len(self._stages) + len(chain.layers)
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
         """Return the sums of a batch; ``total`` is overwritten by the next call.
@@ -344,15 +299,15 @@ class ImageClippedSum(BoundEngine):
         """
         if len(inputs) != len(targets):  # one image would be used for all
             raise RuntimeError(f"{len(inputs)} images have {len(targets)} classes")
-        total = self._places.total
 
         def chunk(part: slice) -> StepSums:
-            return StepSums(total, *self._chunk(inputs[part], targets[part], measure=measure))
+            return self._chunk(inputs[part], targets[part], measure=measure)
 
         with torch.inference_mode():
+            self._find()
             if 0 < len(targets) <= self._rows:
                 return chunk(slice(None))
-            return in_chunks(len(targets), self._rows, len(total), chunk)
+            return in_chunks(len(targets), self._rows, len(self._places.total), chunk)
 
     def _room(self, rows: int, shape: Sequence[int]) -> _Room:
         """Return the memory for ``rows`` images of ``shape``; it is one for all numbers of rows."""
@@ -361,56 +316,43 @@ class ImageClippedSum(BoundEngine):
         room = self._rooms.get(rows)
         if room is None:
             memory = Memory(rows, self._rows, self._held)
-            room = self._rooms[rows] = _Room(self._stages, self._linear, shape, memory)
+            room = self._rooms[rows] = _Room(self._stages, self._chain, shape, memory)
         return room
 
-    def _chunk(self, x: Tensor, y: Tensor, *, measure: bool) -> tuple[int, float, int]:
-        """Write Σ fᵢgᵢ of one chunk into the flat total; return rows, loss and rows classified right."""
+    def _chunk(self, x: Tensor, y: Tensor, *, measure: bool) -> StepSums:
+        """Return the sums of one chunk."""
         image = x if self._unflatten is None else self._unflatten(x)
         room = self._room(len(y), image.shape[1:])
-        self._forward(room, image.permute(0, 2, 3, 1))
-        stated = (0, 0.0, 0)
-        if measure:
-            stated = measured(room.entering[-1], y.clamp_min(0).unsqueeze(1), y >= 0)
-        self._backward(room, y)
-        self._watch()
-        factors = self._convolutions(room, self.clipping.of(len(y)))
-        self._layers(room, factors)
-        return stated
-
-    def _forward(self, room: _Room, image: Tensor) -> None:
-        """Make what enters each layer, of images (b, h, w, c), and begin the squares of the linear ones."""
+        image = image.permute(0, 2, 3, 1)
         for one in room.passes:
             one.forward(image)
             image = one.output
         room.features.copy_(image.permute(0, 3, 1, 2))
-        begin_squares(room.numbers[0], room.squares[0])
-        for i, layer in enumerate(self._linear):
-            torch.addmm(layer.bias, room.entering[i], layer.weight.t(), out=room.entering[i + 1])
-            if i + 1 < len(self._linear):
-                activate(room.numbers[i + 1], self._relu[i], room.squares[i + 1])
+        begin_squares(room.chain.entering[0], room.chain.each[0])
+        room.chain.classes = y.numpy()
+        self._chain.forward(room.chain)
+        stated = self._chain.measured(room.chain) if measure else None
+        self._backward(room)
+        self._watch()
+        self._sum(room, self.clipping.of(len(y)))
+        return self._stated(stated)
 
-    def _backward(self, room: _Room, y: Tensor) -> None:
+    def _backward(self, room: _Room) -> None:
         """Make the gradients of what leaves each layer, and finish the squares of the linear ones."""
-        last = len(self._linear) - 1
-        slopes_of_many(room.numbers[-1], y.numpy(), room.slope_numbers[-1], self._lost[last], room.squares[last])
-        for i in range(last, -1, -1):
-            torch.mm(room.slopes[i + 1], self._linear[i].weight, out=room.slopes[i])
-            if i > 0:
-                slopes, h = room.slope_numbers[i], room.numbers[i]
-                below(slopes, h, self._relu[i - 1], self._lost[i - 1], room.squares[i - 1])
-        slope = room.below.permute(0, 2, 3, 1)
+        self._chain.backward(room.chain)
+        torch.mm(room.chain.g[0], self._chain.layers[0].weight, out=room.below)
+        slope = room.slope
         for one in reversed(room.passes):
             one.backward(slope)
             slope = one.below
 
-    def _convolutions(self, room: _Room, clipping: Clipping) -> list[Floats]:
-        """Write the sums of the convolutions; return the factors (b,) of the linear layers."""
+    def _sum(self, room: _Room, clipping: Clipping) -> None:
+        """Write the sums; a part of the rows has its factors before the next part has gradients of convolutions."""
         count = len(room.passes)
         found: list[Floats] = []
         for k, few in enumerate(room.parts):
-            squares = np.empty((count + len(self._linear), few.stop - few.start), dtype=np.float32)
-            squares[count:] = room.squares[:, few]
+            squares = np.empty((count + len(self._chain.layers), few.stop - few.start), dtype=np.float32)
+            squares[count:] = room.chain.squares[:, few]
             for one, square in zip(room.passes, squares, strict=False):
                 one.rows_gradients(k, square)
             factors = clipping.row_factors(squares)
@@ -424,13 +366,7 @@ class ImageClippedSum(BoundEngine):
             self._places.of(layer.weight).copy_(weight.permute(0, 3, 1, 2))
             self._places.of(layer.bias).copy_(torch.from_numpy(one.sums[1]))
         whole = np.concatenate(found, axis=1)
-        return [whole[(count + i) % len(whole)] for i in range(len(self._linear))]
-
-    def _layers(self, room: _Room, factors: list[Floats]) -> None:
-        for i, (layer, factor) in enumerate(zip(self._linear, factors, strict=True)):
-            h, slope = room.entering[i], room.slopes[i + 1]
-            scale(room.numbers[i], room.slope_numbers[i + 1], factor, False, self._places.of(layer.bias).numpy())
-            torch.mm(slope.t(), h, out=self._places.of(layer.weight))
+        self._chain.sum(room.chain, whole[count:] if len(whole) > 1 else whole)
 
 
 class _Room:
@@ -438,19 +374,14 @@ class _Room:
 
     Attributes:
         passes: the stages.
-        entering: what enters the linear layers (b, d), and last the logits.
-        slopes: their gradients.
-        numbers: ``entering`` for NumPy.
-        slope_numbers: ``slopes`` for NumPy.
-        squares: squared norms of the rows' gradients in each linear layer (L, b).
+        chain: that of the linear layers.
         parts: the few rows whose gradients are made at once.
-        features: ``entering[0]`` as channels of an image (b, k, h, w).
-        below: its gradient.
+        below: the gradient of what enters the linear layers (b, d).
+        features: what enters the linear layers, as channels of an image (b, k, h, w).
+        slope: its gradient, channels last.
     """
 
-    def __init__(
-        self, stages: Sequence[Stage], linear: Sequence[nn.Linear], shape: Sequence[int], memory: Memory
-    ) -> None:
+    def __init__(self, stages: Sequence[Stage], chain: Chain, shape: Sequence[int], memory: Memory) -> None:
         """Take the memory for images of ``shape`` (channels, height, width)."""
         self.passes: list[Pass] = []
         before, size = None, (shape[1], shape[2], shape[0])
@@ -458,17 +389,14 @@ class _Room:
             self.passes.append(Pass(stage, memory, size, before))
             before = self.passes[-1].output
             size = (before.shape[1], before.shape[2], before.shape[3])
-        widths = [layer.in_features for layer in linear] + [linear[-1].out_features]
-        self.entering, self.slopes = ([memory.take(width) for width in widths] for _ in range(2))
-        self.numbers, self.slope_numbers = ([part.numpy() for part in held] for held in (self.entering, self.slopes))
-        self.squares = np.empty((len(linear), memory.rows), dtype=np.float32)
+        self.chain, self.below = ChainRoom(chain, memory), memory.take(chain.widths[0])
         self.parts = in_parts(memory.rows)
         image = (memory.rows, size[2], size[0], size[1])
-        self.features, self.below = self.entering[0].view(image), self.slopes[0].view(image)
+        self.features, self.slope = self.chain.h[0].view(image), self.below.view(image).permute(0, 2, 3, 1)
 
 
-def _parsed(network: nn.Sequential) -> tuple[list[Stage], list[nn.Linear], list[bool]] | None:
-    """Return stages, linear layers and which activations between these are ReLU; ``None`` for any other network."""
+def _parsed(network: nn.Sequential) -> tuple[list[Stage], tuple[list[nn.Linear], list[bool]]] | None:
+    """Return stages and the chain behind them; ``None`` for any other network."""
     layers = list(network)
     if layers and type(layers[0]) is nn.Unflatten:
         layers = layers[1:]
@@ -485,21 +413,8 @@ def _parsed(network: nn.Sequential) -> tuple[list[Stage], list[nn.Linear], list[
             return None
         at += bool(stride)
         stages.append(Stage(convolution, isinstance(activation, nn.ReLU), stride))
-    tail = layers[flatten + 1 :]
-    linear, between = tail[::2], tail[1::2]
-    if (
-        not stages
-        or len(tail) % 2 == 0
-        or not all(type(layer) is nn.Linear and layer.bias is not None for layer in linear)
-    ):
-        return None
-    if not all(type(layer) in ACTIVATIONS for layer in between):
-        return None
-    return (
-        stages,
-        [layer for layer in linear if isinstance(layer, nn.Linear)],
-        [isinstance(a, nn.ReLU) for a in between],
-    )
+    chain = chain_of(layers[flatten + 1 :])
+    return (stages, chain) if stages and chain is not None else None
 
 
 def _plain(layer: nn.Conv2d) -> bool:

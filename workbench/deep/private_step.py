@@ -28,11 +28,8 @@ class Places:
         parameters = list(network.parameters())
         # A vector (P,) in single precision, to be written into.
         self.total = torch.zeros(sum(p.numel() for p in parameters))
-        self._views: dict[int, Tensor] = {}
-        start = 0
-        for p in parameters:
-            self._views[id(p)] = self.total[start : start + p.numel()].view(p.shape)
-            start += p.numel()
+        parts = torch.split(self.total, [p.numel() for p in parameters])
+        self._views = {id(p): part.view(p.shape) for p, part in zip(parameters, parts, strict=True)}
 
     def of(self, parameter: Tensor) -> Tensor:
         """Return the part of the vector that belongs to ``parameter``, in its shape."""
@@ -43,10 +40,7 @@ def flattened(network: nn.Module) -> Tensor:
     """Make the parameters of ``network`` views of one vector (P,), which is returned."""
     parameters = list(network.parameters())
     flat = torch.cat([p.detach().flatten() for p in parameters])
-    start = 0
-    for p in parameters:
-        p.data = flat[start : start + p.numel()].view(p.shape)
-        start += p.numel()
+    nn.utils.vector_to_parameters(flat, parameters)
     return flat
 
 
