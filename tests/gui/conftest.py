@@ -34,9 +34,9 @@ from workbench.data.columns import profile
 from workbench.data.samples import sample_tables
 from workbench.data.table import Table
 from workbench.gui.app import application, main_window
+from workbench.gui.pages import way_marks as marks
 from workbench.gui.pages.protect.share_model import evenly
 from workbench.gui.pages.train import page as train_page
-from workbench.gui.pages.ways import table as marks
 from workbench.gui.project import open_table as opening
 from workbench.gui.session import job_center
 from workbench.gui.session.draft import DraftPlan

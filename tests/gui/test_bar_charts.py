@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from hands import go_to
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QImage
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QImage
 from PySide6.QtWidgets import QApplication, QLineEdit, QSlider, QToolTip, QVBoxLayout, QWidget
 
 from workbench.data.columns.profile import Bin
@@ -17,6 +17,7 @@ from workbench.gui.style.stylesheet import stylesheet
 from workbench.gui.widgets.chart import SCALE, in_short
 from workbench.jobs import network
 from workbench.params import InputError
+from workbench.render import fonts
 from workbench.render.palette import DARK, LIGHT
 from workbench.signals.events import Budget, Cancelled
 
@@ -80,6 +81,17 @@ def test_the_height_of_the_bars_has_a_scale(histogram):
     assert [in_short(rows) for rows in (1, 2.5, 12.5, 99_999, 200_000, 3_400_000)] == [
         "1", "2.5", "12", "99,999", "200 k", "3.4 M",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("percent", [100, 150, 200])
+def test_the_scale_is_whole_at_any_size_of_text(histogram, session, percent):
+    """Half of the uppermost number is above the bars, and five digits are wider than the usual room."""
+    fonts.set_scale(percent / 100)
+    histogram.show_bars([Bin("0 – 9", 88_888), Bin("10 – 19", 1)], "age")
+    metrics = QFontMetrics(fonts.font(histogram.letters))
+    box = histogram._box(histogram.drawing())
+    assert box.top() >= metrics.height() / 2
+    assert box.left() - 6 >= metrics.horizontalAdvance("88,888")
 
 
 def test_bars_take_the_colours_of_the_theme(histogram, session):

@@ -38,6 +38,9 @@ from workbench.params import InputError, ParameterError, integer
 from workbench.params.field import METADATA_KEY
 from workbench.paths import resources
 from workbench.render.help_topics import TOPICS, topic_markdown
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.wishes import Wish
+from workbench.studies.ways_asked import question_of
 
 
 def _script() -> ModuleType:
@@ -332,6 +335,24 @@ def test_what_pages_put_together_is_said_again_with_a_table_open(people, visit):
     people.menus.actions["language_en"].trigger()
     visit(people, "why")
     assert said() == english
+
+
+@pytest.mark.usefixtures("_english_again")
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize(("code", "by"), [("fr", " par "), ("vi", " theo "), ("ru", " по ")])
+def test_the_words_of_a_grouped_wish_are_all_of_one_language(code, by):
+    """The columns stay as they are, and what is before them is the sentence of the figure without groups."""
+    wishes = "mean(age)", "sum(age)", "median(age)", "quantile(age, 0.9)"
+    columns = [{"name": "age", "kind": "integer", "lower": 0, "upper": 100}]
+    columns += [{"name": name, "kind": "category", "domain": ["f", "m"]} for name in ("city", "town")]
+    plan = Plan.from_plain({"epsilon": 1.0, "column": [{"action": "protect", **column} for column in columns]})
+    set_language(code)
+    for wish in wishes:
+        alone, grouped = (question_of(plan, Wish.parse(f"{wish}{by} ± 0.1")) for by in ("", " by city and town"))
+        assert alone is not None
+        assert grouped is not None
+        assert tr_sentence(alone.words) != alone.words
+        assert tr_sentence(grouped.words) == f"{tr_sentence(alone.words)}{by}city × town"
 
 
 @pytest.mark.usefixtures("_english_again")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QWidget
 
 from workbench import learners
 from workbench.deep import networks
+from workbench.gui.pages import way_marks
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card
 from workbench.gui.widgets.way_bar import ways
@@ -451,3 +452,31 @@ def test_no_link_offers_more_than_those_who_get_it_are_offered(hands):
     assert "at least ε = " in hands.text("ways_least")
     hands.finish("ways_take_least")
     assert 1 < hands.window.session.plan.epsilon <= 10
+
+
+def test_settings_highlights_no_release_that_answers_nothing_and_compares_nothing_that_decide_has(hands, monkeypatch):
+    """Noisy rows need not be mostly noise for that; what Decide found out is not worked out again for it."""
+    window, session = hands.window, hands.window.session
+    session.answer("ask", recipient="named", asks=("averages", "pairs"))
+    session.set_epsilon(Decimal(3))
+    hands.idle()
+    compared = []
+    own = way_marks._compared
+    monkeypatch.setattr(way_marks, "_compared", lambda *given, **more: (compared.append(more), own(*given, **more))[1])
+    hands.choose_way("Noisy")
+    noisy = way_marks.Marks.of(session, window.jobs).own
+    assert not noisy.warning
+    assert noisy.useful == 0
+    assert window.page.primary.objectName() == "ways_better"
+    hands.finish("tab_release")
+    assert window.page.primary.objectName() == "release_to_ways"
+    assert compared == []
+
+    # Another ε is compared once, and roughly; Decide has the rest to find out.
+    hands.finish("release_way_synthetic")
+    assert window.page.primary.objectName() == "release_now"
+    session.set_epsilon(Decimal("2.5"))
+    hands.idle()
+    assert compared == [{"fine": False}]
+    hands.finish("tab_ways")
+    assert compared == [{"fine": False}, {"fine": True}]

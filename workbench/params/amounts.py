@@ -6,7 +6,7 @@ nobody pays more or has less than is shown. Files, ``--json`` and tooltips have 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 4
@@ -17,12 +17,15 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
-def together(names: Sequence[str]) -> str:
-    """Return all names as a sentence says them: ``a``, ``a and b``, ``a, b and c``; ``a and b, and c`` of two parts."""
+def together(names: Sequence[str], ended: Callable[..., str] = "{names} and {last}".format) -> str:
+    """Return all names as a sentence says them: ``a``, ``a and b``, ``a, b and c``; ``a and b, and c`` of two parts.
+
+    ``ended`` joins the ``last`` name to the other ``names`` in another language.
+    """
     if len(names) < 2:
         return "".join(names)
     comma = "," if any(" and " in name for name in names) else ""
-    return f"{', '.join(names[:-1])}{comma} and {names[-1]}"
+    return ended(names=f"{', '.join(names[:-1])}{comma}", last=names[-1])
 
 
 def rounded_up(amount: Decimal | float) -> Decimal:

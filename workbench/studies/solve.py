@@ -21,7 +21,7 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.wishes import FIGURES, Wish
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.asked import Request, protected
-from workbench.studies.ways import answer_at
+from workbench.studies.ways import way_at
 from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC, YES
 from workbench.studies.ways_asked import Question, statistic_of
 from workbench.studies.wish_needs import METHODS, MOST, Case, Impossible, Method, least, up
@@ -43,7 +43,8 @@ def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: C
     def holds(epsilon: float) -> bool:
         cancel.check()
         try:
-            return answer_at(dataclasses.replace(plan, epsilon=epsilon), rows, question, way, cancel).mark == YES
+            found = way_at(dataclasses.replace(plan, epsilon=epsilon), rows, way, cancel, questions=(question,))
+            return found.answers[0].mark == YES
         except ParameterError:
             return False
 

@@ -209,15 +209,25 @@ def compare_ways(
     return Ways(asked, ways, advice.best.name, advice.reason, seconds)
 
 
-def answer_at(plan: Plan, rows: int, question: Question, way: str, cancel: CancelToken) -> Answer:
-    """Return how well a way answers one question at the ε of ``plan``, as :func:`compare_ways` does.
+def way_at(
+    plan: Plan,
+    rows: int,
+    name: str,
+    cancel: CancelToken,
+    *,
+    questions: tuple[Question, ...] | None = None,
+    figures: Request | None = None,
+) -> Way:
+    """Return one way at the ε of ``plan``, as :func:`compare_ways` does: for all that is asked, or some ``questions``.
 
     Raises:
         ParameterError: a mechanism does not fit this ε.
     """
+    target = _target(plan)
+    if questions is None:
+        questions = typical_questions(plan, target) if plan.questions is None else asked_of(plan)
     made = forecast_of(plan, coarse=True)
-    inputs = _Inputs(plan, made, _target(plan), (question,), rows, cancel, coarse=False)
-    return _way(way, inputs).answers[0]
+    return _way(name, _Inputs(plan, made, target, questions, rows, cancel, coarse=False, figures=figures))
 
 
 def _target(plan: Plan) -> str | None:

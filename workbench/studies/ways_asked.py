@@ -246,11 +246,29 @@ def question_of(plan: Plan, wish: Wish) -> Question | None:
         return None
     if wish.asked in ("share", "count") and wish.value and wish.value not in columns[0].grid().labels:
         return None
-    name = " and ".join(wish.columns)
-    words = {
-        "share": f"the share of {wish.value} in {name}",
-        "count": f"the number of {wish.value} in {name}" if wish.value else f"the number of values of {name}",
-        "quantile": f"the quantile {wish.value} of {name}",
-    }.get(wish.asked, f"the {wish.asked} of {name}")
-    words += f" by {' and '.join(wish.by)}" if wish.by else ""
+    words = _grouped_words(wish) if wish.by else _words(wish)
     return Question(cast("Asked", wish.asked), wish.columns, words, wish.within, wish.value, wished=True, by=wish.by)
+
+
+def _words(wish: Wish) -> str:
+    """Return a wish in words: one sentence a figure, as each has a translation of its own."""
+    value, name, name2 = wish.value, wish.columns[0], wish.columns[-1]
+    return {
+        "mean": f"the mean of {name}",
+        "sum": f"the sum of {name}",
+        "median": f"the median of {name}",
+        "quantile": f"the quantile {value} of {name}",
+        "share": f"the share of {value} in {name}",
+        "count": f"the number of {value} in {name}" if value else f"the number of values of {name}",
+        "correlation": f"the correlation of {name} and {name2}",
+    }[wish.asked]
+
+
+def _grouped_words(wish: Wish) -> str:
+    name, groups = wish.columns[0], " × ".join(wish.by)
+    return {
+        "mean": f"the mean of {name} by {groups}",
+        "sum": f"the sum of {name} by {groups}",
+        "median": f"the median of {name} by {groups}",
+        "quantile": f"the quantile {wish.value} of {name} by {groups}",
+    }[wish.asked]

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from workbench.release.verdict import EarlierRelease, Verdict
     from workbench.sanitize.plan import Plan
     from workbench.statistics.asked import Request
-    from workbench.studies.ways import Ways
     from workbench.work.work import Work
 
 
@@ -81,7 +80,7 @@ class Foreseen:
     facts: Any  # what else its kind foresees
     outside: tuple[str, ...] = ()  # sentences on what the ε does not cover
     local: bool = False  # whether each row is randomised by itself, so that one that is replaced costs no more
-    poor: bool = False  # whether it is mostly noise, or answers nothing of what will be asked
+    useless: bool = False  # whether its figures, which a person ticked, answer nothing of what will be asked
 
 
 @dataclass(frozen=True)
@@ -200,37 +199,25 @@ def asked_plan(draft: DraftPlan, plan: Plan) -> Plan:
 
 def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: CancelToken) -> tuple[str, ...]:
     """Return a sentence for everything that a release does not answer well enough; from public facts alone."""
-    found = _compared(draft, plan, rows, what, cancel) if plan.protected else None
-    return () if found is None else found.shortfalls(what.way)
-
-
-def is_poor(draft: DraftPlan, rows: int, what: Asked, cancel: CancelToken) -> bool:
-    """Return whether a release is mostly noise, or of synthetic rows or statistics that answer nothing that is asked.
-
-    What is not known yet, as Decide has not trained a model, counts as an answer.
-    """
-    from workbench.studies.ways_advice import ROWS
-
-    found = _compared(draft, draft.plan(), rows, what, cancel, coarse=True)
-    if found is None:
-        return False
-    way = found.way(what.way)
-    return bool(way.warning) or (what.way != ROWS and way.known and not way.useful)
-
-
-def _compared(
-    draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: CancelToken, *, coarse: bool = False
-) -> Ways | None:
-    """Return the ways of releasing what was asked, without a model; ``None`` of a release that is none of them."""
     from workbench.sanitize.forecast import forecast
     from workbench.studies.ways import compare_ways
     from workbench.studies.ways_advice import NAMES
 
-    if what.way not in NAMES:
-        return None
+    if what.way not in NAMES or not plan.protected:
+        return ()
     asked = asked_plan(draft, plan)
     made, drawn = forecast(asked, coarse=True), asked.unrounded()
-    return compare_ways(asked, rows, made, cancel, drawn=drawn, coarse=coarse, train=False, figures=what.figures)
+    found = compare_ways(asked, rows, made, cancel, drawn=drawn, train=False, figures=what.figures)
+    return found.shortfalls(what.way)
+
+
+def answers_nothing(draft: DraftPlan, rows: int, figures: Any, cancel: CancelToken) -> bool:
+    """Return whether statistics that a person ticked answer nothing of what is asked; from public facts alone."""
+    from workbench.studies.ways import way_at
+    from workbench.studies.ways_advice import STATISTICS
+
+    way = way_at(asked_plan(draft, draft.plan()), rows, STATISTICS, cancel, figures=figures)
+    return way.known and not way.useful
 
 
 def release_plan(

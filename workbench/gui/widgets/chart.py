@@ -145,10 +145,13 @@ class Chart(QWidget):
         return self.margins if drawing is None or drawing.margins is None else drawing.margins
 
     def _box(self, drawing: Drawing | None = None) -> QRectF:
-        least = self._margins(drawing)  # the numbers to the left are as wide as the text is large
-        left = max(least.left(), scaled(least.left()))
+        least, metrics = self._margins(drawing), QFontMetrics(font(self.letters))
+        numbers = [text for _, text in drawing.left] if drawing is not None else []
+        left = max(least.left(), scaled(least.left()), *(metrics.horizontalAdvance(text) + 8 for text in numbers))
         top = max(least.top(), scaled(least.top())) if least.top() >= KEY else least.top()
-        line = 3 + QFontMetrics(font(self.letters)).height()
+        if numbers:
+            top = max(top, metrics.height() / 2)  # half of the uppermost number is above its line
+        line = 3 + metrics.height()
         bottom = max(least.bottom(), line) if least.bottom() >= KEY else least.bottom()
         return QRectF(self.rect()).marginsRemoved(QMarginsF(left, top, least.right(), bottom))
 

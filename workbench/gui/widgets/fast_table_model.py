@@ -191,7 +191,8 @@ class RowsModel(TableModel):
     def _cell_at(self, column: int, row: int) -> Cell:
         value = self.value_at(row, column)
         if value is not None and self.columns[column].title in self.figures:
-            return Cell(presented(in_few_digits(value)), tip=value, exact=value)
+            whole = value.removesuffix(".0")  # a count is a whole number, whatever type its column has
+            return Cell(presented(in_few_digits(value)), tip=whole, exact=whole)
         return Cell(presented(value), "muted" if value is None else "")
 
 

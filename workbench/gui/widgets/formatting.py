@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING
 
 from workbench.gui.style.language import day, localised, tr, tr_n, tr_number, tr_sentence
+from workbench.params import amounts
 from workbench.params.amounts import DIGITS, limit_beside, rounded_down, rounded_up
 
 if TYPE_CHECKING:  # it loads numpy, which the first paint does not wait for
@@ -191,10 +192,8 @@ def listed(names: Sequence[str], most: int = 2) -> str:
 
 
 def together(names: Sequence[str]) -> str:
-    """Return all names as a sentence says them: ``a``, ``a and b``, ``a, b and c``."""
-    if len(names) < 2:
-        return "".join(names)
-    return tr("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])
+    """Return all names as a sentence says them in the person's language."""
+    return amounts.together(names, lambda **ends: tr("{names} and {last}", **ends))
 
 
 def count(number: int, noun: str, nouns: str = "") -> str:

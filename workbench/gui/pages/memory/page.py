@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.deep import networks
 from workbench.deep.memory import PHASES
@@ -29,11 +29,9 @@ from workbench.gui.widgets.basic import (
     Card,
     button,
     enable_if,
-    hold_height,
     into_sight,
     label,
     lines,
-    look,
     named,
     panel,
     row,
@@ -177,8 +175,6 @@ def _brief(network: Network) -> str:
     return tr_sentence(network.short or network.title).removesuffix(", DP-SGD")  # all of them are
 
 
-REMARKS_HEIGHT = 90  # points that the remarks have: more are scrolled to
-
 WIDE = 1000  # points of the card from which chart and table are side by side
 
 READABLE = 360  # points in which a chart can be read
@@ -241,15 +237,9 @@ class StudyCard(Card):
         self._segments = segments(self, "memory_show_", titles, self._choose_view)
         self._segments[CHART].setChecked(True)
         self._remarks = label("", "muted", wrap=True, name="memory_remarks")
-        stated = QScrollArea()
-        stated.setWidget(look(self._remarks, "muted"))
-        stated.setWidgetResizable(True)
-        hold_height(stated, REMARKS_HEIGHT)
-        stated.setAccessibleName(tr("Why the curves look so"))
-        stated.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._both = row(self.plot, self.table, spacing=BETWEEN)
         self.body.add(
-            lines(*self._segments.values(), 4, self.lines, None, self._filter), (panel(self._both), 1), stated
+            lines(*self._segments.values(), 4, self.lines, None, self._filter), (panel(self._both), 1), self._remarks
         )
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -30,8 +30,9 @@ from workbench.gui.pages.release_account import (
     short_words,
 )
 from workbench.gui.pages.release_page import ReleasePage, ReleaseWords, known_error
-from workbench.gui.pages.release_tasks import Asked, Foreseen, is_poor
+from workbench.gui.pages.release_tasks import Asked, Foreseen, answers_nothing
 from workbench.gui.pages.run_page import first_problem, table_refusal
+from workbench.gui.pages.way_marks import Marks, is_poor
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
@@ -106,6 +107,7 @@ class SettingsPage(ReleasePage):
         self._hint = button("", "release_hint", "link", press=lambda: session.go(self._hint_page))
         self._stopped = look(panel(row((self._problem, 1), self._hint)), "clear")
         self._onward = button("", "release_onward", press=self._go_on)
+        self._marks = Marks.of(session, jobs)
         self._arrange()
         self._better = button(tr("Decide →"), "release_to_ways", tip=tr(TO_DECIDE))
         self._better.clicked.connect(lambda: session.go("ways"))
@@ -116,6 +118,7 @@ class SettingsPage(ReleasePage):
         self.highlight(self._release)
         self._unnamed = True
         self._target.textChanged.connect(self._named)
+        self._marks.changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self._start_over)
         session.table_changed.connect(self.in_sight(self._follow, whole=True))
         session.plan_changed.connect(self.in_sight(self._follow))
@@ -236,7 +239,6 @@ class SettingsPage(ReleasePage):
             return
 
         figures = chosen.request if isinstance(pane, StatisticsPane) else None
-        what = Asked(way=pane.kind or "rows", figures=figures)
 
         def current() -> bool:
             now = (self.session.opened, self.session.plan, self._pane)
@@ -260,8 +262,11 @@ class SettingsPage(ReleasePage):
         def work(emit: Emit, cancel: CancelToken) -> Foreseen:
             rows = opened.rows_under(draft)
             found = pane.forecast(draft.plan(), rows, chosen, cancel)
-            return dataclasses.replace(found, poor=is_poor(draft, rows, what, cancel))
+            useless = figures is not None and answers_nothing(draft, rows, figures, cancel)
+            return dataclasses.replace(found, useless=useless)
 
+        if figures is None:
+            self._marks.follow(roughly=True)
         job = Job(tr("Forecasting the release"), work)
         self.jobs.start(job, key="release_forecast", stoppable=False, on_result=apply, on_failure=failed)
         self.refresh()
@@ -309,7 +314,8 @@ class SettingsPage(ReleasePage):
         first = self._release
         if not running and pane is not None:
             released = done or self._model_is_newest
-            poor = self._foreseen is not None and self._foreseen.poor
+            ticked = isinstance(pane, StatisticsPane)
+            poor = (self._foreseen is not None and self._foreseen.useless) if ticked else is_poor(self._marks.own)
             if released or short:
                 first = self._onward
                 self._name_onward(done=released)

@@ -12,12 +12,11 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.release_account import CHARGED_AGAIN
 from workbench.gui.pages.run_page import draft_refusal, first_problem
+from workbench.gui.pages.way_marks import BESIDE, Marks, is_poor, way_in
 from workbench.gui.pages.ways import PAGE
 from workbench.gui.pages.ways.table import (
-    BESIDE,
     DecideModel,
     DecideTable,
-    Marks,
     asked_words,
     draw_privately,
     example_wish,
@@ -25,7 +24,6 @@ from workbench.gui.pages.ways.table import (
     outside_of,
     questions_of,
     solve_wishes,
-    way_in,
     with_another,
 )
 from workbench.gui.session.error_text import sentence
@@ -67,7 +65,7 @@ class WaysPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self._marks = Marks(session, jobs)
+        self._marks = Marks.of(session, jobs)
         self._drawn: tuple[DraftPlan, DrawnWays] | None = None
         self._number = 0
         self._least: tuple[Question, str, Decimal | None] | None = None
@@ -84,7 +82,6 @@ class WaysPage(PageFrame):
         self._panes = panel(row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12))
         self.body.addWidget(self._panes, 1)
         self.body.addWidget(self._nothing, 1)
-        self._marks.changed.connect(self._advise)
         self._marks.changed.connect(self.in_sight(self.refresh))
         self._marks.beside.connect(self.in_sight(self._show_counts))
         session.table_changed.connect(self._forget)
@@ -294,8 +291,8 @@ class WaysPage(PageFrame):
     def _show_release(self) -> None:
         """Highlight the next step: never a release that is mostly noise, answers nothing, or exceeds the ε offered."""
         session, way, found = self.session, self.session.way, self._marks.ways
-        own = self._chosen()
-        poor = own is not None and own.known and (bool(own.warning) or not own.useful or bool(own.problem))
+        own = self._marks.own
+        poor = is_poor(own)
         better = None if found is None or not poor or found.advised == way else found.way(found.advised)
         done = way != MODEL and session.has_released(session.plan, "" if way == ROWS else way)
         self._released.setVisible(done)
@@ -325,9 +322,6 @@ class WaysPage(PageFrame):
             problem = f"⚠ {tr_sentence(own.problem)}" if own.problem else tr(NOTHING_ANSWERED)
             return tr_sentence(own.warning) or problem
         return tr("Working out the marks more exactly…") if self._marks.working else ""
-
-    def _chosen(self) -> Way | None:
-        return way_in(self._marks.ways, self.session.way)
 
     # -- a wish, and what is not needed ---------------------------------------------------------------------------
 
@@ -382,7 +376,7 @@ class WaysPage(PageFrame):
 
     def _look_for_unanswered(self) -> None:
         """Look for the least ε of the first question that is not answered well enough, once all marks are known."""
-        own, looked = self._chosen(), (self.session.plan, self.session.way)
+        own, looked = self._marks.own, (self.session.plan, self.session.way)
         known = own is not None and own.known and not self._marks.working
         if own is None or not known or looked == self._looked:
             return
