@@ -6,6 +6,7 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
+    QStyle,
     QToolTip,
     QWidget,
 )
@@ -353,6 +355,16 @@ def near(image: QImage, ink: str) -> int:
         for x in range(image.width())
         for y in range(image.height())
     )
+
+
+def test_on_a_screen_of_its_size_the_window_leaves_room_for_its_title(window, monkeypatch):
+    """The line at the bottom was below the screen: a window of 800 points is higher with its title."""
+    screen = SimpleNamespace(availableGeometry=lambda: QRect(0, 0, 1280, 800))
+    monkeypatch.setattr(type(window), "screen", lambda _window: screen)
+    window._restore()
+    title = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+    assert title > 0
+    assert (window.width(), window.height() + title) == (1280, 800)
 
 
 def test_the_pointer_is_told_what_the_dot_means(people):

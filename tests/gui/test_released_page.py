@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from workbench.cli import main
 from workbench.deep.networks import network
-from workbench.gui.pages.released.page import QualityCard
+from workbench.gui.pages.released.page import LEAST_LINES, QualityCard
 from workbench.gui.session.account_view import ReleasedStep
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.widgets import report_button
@@ -154,6 +155,17 @@ def test_the_filter_and_the_open_table_narrow_the_list_and_beside_another_table_
 
     # Beside another table nothing is compared.
     qtbot.waitUntil(lambda: listed.findChild(QWidget, "quality") is None)
+
+
+def test_one_release_leaves_the_room_to_its_card_and_verifying_it_moves_nothing(listed, finish, qtbot):
+    page, below = listed.page, listed.findChild(QWidget, "quality_ask")
+    qtbot.waitUntil(lambda: page.table.height() <= page.table.room_for(LEAST_LINES) + 2)
+    qtbot.wait(100)
+    before = below.mapTo(page, QPoint(0, 0))
+    finish(listed, "shown_release_verify")
+    qtbot.wait(100)
+    assert "agree" in listed.findChild(QLabel, "shown_release_result").text()
+    assert below.mapTo(page, QPoint(0, 0)) == before
 
 
 def test_a_released_table_is_opened_and_estimated_from_here(listed, finish, press):

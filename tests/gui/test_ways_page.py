@@ -480,3 +480,20 @@ def test_settings_highlights_no_release_that_answers_nothing_and_compares_nothin
     assert compared == [{"fine": False}]
     hands.finish("tab_ways")
     assert compared == [{"fine": False}, {"fine": True}]
+
+
+def test_what_is_found_out_later_moves_neither_the_rows_nor_the_field(hands, qtbot):
+    def places() -> list[int]:
+        parts = hands.see(TABLE), hands.see("ways_more")
+        return [part.mapTo(hands.window.page, QPoint(0, 0)).y() for part in parts]
+
+    assert not hands.sees("ways_least")
+    before = places()
+    hands.window.session.set_epsilon(Decimal("0.05"))
+    qtbot.wait(100)
+    assert places() == before
+    hands.idle()
+    qtbot.wait(100)
+    assert hands.sees("ways_least")
+    assert "may help" in hands.text("ways_reason")
+    assert places() == before

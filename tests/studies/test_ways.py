@@ -491,7 +491,7 @@ def advice(asks: tuple[str, ...], *, epsilon: float = 1.0, **marks: str) -> Advi
 def test_what_is_asked_decides_and_the_marks_compare_only_what_suits():
     both = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="y--", model="--y")
     assert both.best.name == SYNTHETIC, "pairs, which no way gives at this ε, decide nothing"
-    assert "no way is near enough for how columns go together: change who gets it, or protect fewer" in both.reason
+    assert "no way is near enough for how columns go together: fewer columns may help, or another answer" in both.reason
     nothing = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="n--", model="--y")
     assert "no way is near enough for averages and shares, and how columns go together: " in nothing.reason
     more = advice(("averages", "averages", "model"), rows="nnn", synthetic="nny", statistics="yy-", model="--y")

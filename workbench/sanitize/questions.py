@@ -299,8 +299,8 @@ def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str,
 
 # -- what is suggested ----------------------------------------------------------------------------------------------
 
-FURTHER = "not among the first"
-"""Begins the reason of a column that nothing is wrong with, where enough others are suggested."""
+FURTHER = "not suggested"
+"""The reason of a column that nothing is wrong with, where enough others are suggested."""
 FEW, MOST = 8, 12
 """How many columns of a wide table are suggested, at least and at most: more where more names say what they are."""
 
@@ -385,7 +385,7 @@ def suggestion(
         telling = sum(_rank(c, c.name == target) <= _RANK_OF_TELLING for c in able)
         ranked = ranked[: min(max(telling, FEW), MOST)]
     chosen = {c.name for c in ranked}
-    why_not |= {c.name: f"not among the first {len(chosen)}" for c in able if c.name not in chosen}
+    why_not |= {c.name: FURTHER for c in able if c.name not in chosen}
     identifiers = tuple(
         c.name for c in columns if c.name in why_not and any(s.what in _IDENTIFIES for s in c.suspicions)
     )

@@ -140,11 +140,11 @@ class Advice:
     @property
     def _way_out(self) -> str:
         if self.plan.epsilon < self.asked.most:
-            return "raise ε, or protect fewer columns"
+            return "a larger ε or fewer columns may help"
         return (
-            "protect fewer columns"
+            "fewer columns may help"
             if self.asked.most == RECIPIENTS[-1].most
-            else "change who gets it, or protect fewer columns"
+            else "fewer columns may help, or another answer to who gets it"
         )
 
     def _why(self) -> str:

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QWidget
+from PySide6.QtWidgets import QMainWindow, QScrollArea, QStackedWidget, QStatusBar, QStyle, QWidget
 
 from workbench.data.databases.address import PASSWORD_NEEDED
 from workbench.gui.gauges.budget import BudgetGauge
@@ -327,7 +327,10 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(panel(row(self.rail, (upper, 1), spacing=0)))
 
     def _restore(self) -> None:
-        self.resize(*SIZE)
+        room = self.screen().availableGeometry()
+        title = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+        fits = room.width() >= SIZE[0]  # on a smaller screen it is as large as it must be
+        self.resize(SIZE[0], min(SIZE[1], room.height() - title) if fits else SIZE[1])
         geometry = self.settings.load("geometry")
         if geometry is not None:
             self.restoreGeometry(geometry)  # type: ignore[arg-type]

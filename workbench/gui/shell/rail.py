@@ -219,8 +219,7 @@ class Rail(QWidget):
         self.setAccessibleName(tr("Rooms"))
         self._session = session
         self._title = label(tr("Privacy workbench"), "heading")
-        self._table = Elided(tr("no table yet"), "muted")
-        self._table.setObjectName("rail_table")
+        self._table = Elided(tr("no table yet"), "muted", Qt.TextElideMode.ElideMiddle, name="rail_table")
         head = stack(self._title, self._table, spacing=2, margins=(10, 0, 0, 10))
         self._lines = layout = stack(head, spacing=4, margins=(12, 18, 12, 12))
         self.setLayout(layout)

@@ -112,7 +112,7 @@ class MasterDetail(QWidget):
         """Put both one below the other, or side by side: how they share the height, and how the width."""
         super().__init__()
         self._detail, self._heights, self._widths = detail, heights, widths
-        self._beside = False
+        self._beside, self._most = False, UNBOUNDED
         self._below = QSize(WIDE // 2, WIDE // 4)
         self._moved = False
         self._split = QSplitter(Qt.Orientation.Vertical)
@@ -164,12 +164,19 @@ class MasterDetail(QWidget):
         if not self._moved:
             self._split.setSizes(self._usual())
 
+    def fill(self, height: int) -> None:
+        """Give the table, where it is above the card, no more height than its lines fill, unless a person wants it."""
+        self._most = height
+        self.share()
+
     def _usual(self) -> list[int]:
         room = (self.width() if self._beside else self.height()) - GAP
         if not self._beside and self._detail.usual_height:
             return [room - self._detail.usual_height, self._detail.usual_height]
         shares = self._widths if self._beside else self._heights
-        return [room * share // sum(shares) for share in shares]
+        first = room * shares[0] // sum(shares)
+        first = first if self._beside else min(first, self._most)
+        return [first, room - first]
 
     @property
     def _key(self) -> str:

@@ -120,6 +120,9 @@ class ReleasedCard(Card):
             self._list_file(word, path)
         self._offer(self._ways(learn, estimate, open_it, attack))
         self._result = label("", "muted", wrap=True, name=f"{self._begins}_result", hidden=True)
+        kept = self._result.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)  # what is below stays where it is when the release was verified
+        self._result.setSizePolicy(kept)
         self.body.addWidget(self._result)
 
     def _say_what(self) -> None:

@@ -119,7 +119,7 @@ class ColumnModel(PlanModel):
         if column.role == "target":
             return Cell(tr("the target"), key="the target")
         stated = tr_sentence(why)
-        if self.needs_at(at) and why and not why.startswith(FURTHER):
+        if self.needs_at(at) and why and why != FURTHER:
             return Cell(f"⚠ {tr(NEVER_MIND, why=stated)}", "warn", key=why)
         return Cell("" if self.needs_at(at) else stated, "muted", key=why or None)
 

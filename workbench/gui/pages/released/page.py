@@ -238,6 +238,8 @@ def _worst_pair(found: Quality) -> tuple[int, int]:
 
 ROWS = ("", "synthetic", GENERALISED)  # kinds of releases that hold rows like those of the original
 
+PAD, LEAST_LINES = 8, 3  # of the card around the list, and of the list
+
 COLUMNS = (
     Column(tr_later("Released"), help=tr_later("When it was charged (UTC)"), width=120, whole=True),
     Column(tr_later("What"), help=tr_later("The file or folder that was written"), width=150),
@@ -298,7 +300,7 @@ class ReleasedPage(PageFrame):
         self._place = stack(spacing=12)
         self._detail = look(named(Standing(pad=0), "released_card"), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
-        self._parts = MasterDetail(Card(self.table, pad=8), self._detail, heights=(2, 3))
+        self._parts = MasterDetail(Card(self.table, pad=PAD), self._detail, heights=(2, 3))
         self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
         self._nothing.say(
             tr(
@@ -342,6 +344,7 @@ class ReleasedPage(PageFrame):
             if one.dataset == present or not (self._own.isChecked() and self._own.isVisible())
         ]
         self.table.lines.show_lines(list(map(_cells, self._lines)))
+        self._parts.fill(self.table.room_for(max(len(self._lines), LEAST_LINES)) + 2 * PAD)
         self._parts.setVisible(bool(self._all))
         self._filter.setVisible(bool(self._all))
         self._nothing.setVisible(not self._all)

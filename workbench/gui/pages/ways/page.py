@@ -57,6 +57,7 @@ LEGEND = tr_later(
 WORKING = tr_later("Working out what recipients will see…")
 NOTHING_ANSWERED = tr_later("At this ε this way answers no question well.")
 MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
+ADVICE_LINES = 3  # that the advice mostly takes where the page is narrow
 WITH_FIGURES = ("synthetic", "statistics", "rows")  # ways whose answers have a margin; the first is tried first
 
 
@@ -132,7 +133,8 @@ class WaysPage(PageFrame):
         self._truth = button(tr("Show the truth"), "ways_truth", tip=tip, press=self._show_truth)
         above = row((label(tr(LEGEND), "muted", wrap=True), 1), self._badge, self._truth)
         self._outside = label("", "warn", wrap=True, name="ways_outside")
-        below = self._more, self._refused, self._least_line, self._solved_line, self._outside
+        # What comes and goes is above the field and below the rows: neither moves.
+        below = self._least_line, self._solved_line, self._refused, self._more, self._outside
         self._sheet = panel(stack(above, (Card(self._table, pad=4), 1), *below))
 
     def _make_wide_pane(self) -> QWidget:
@@ -144,7 +146,10 @@ class WaysPage(PageFrame):
         return self._wide_pane
 
     def resized(self) -> None:
-        there = self.width() >= WIDE and self._sheet.isVisibleTo(self)
+        wide = self.width() >= WIDE
+        lines = ADVICE_LINES if not wide else 1
+        self._reason.setMinimumHeight(lines * self._reason.fontMetrics().lineSpacing())  # the table stays in its place
+        there = wide and self._sheet.isVisibleTo(self)
         self._wide_pane.setVisible(there)
         if there:
             self._meaning.explain(of_plan(self.session))
