@@ -1,5 +1,7 @@
 """A fit looks between blocks of rows whether to stop, and what it learns does not hang on the blocks."""
 
+import sys
+import threading
 from importlib.util import find_spec
 from typing import Any
 
@@ -93,3 +95,26 @@ def test_a_median_of_blocks_looks_while_it_trains_and_while_it_predicts(name, mo
     for until in (trained - 3, predicted - 3):
         with interruptible(AfterLooks(until)), pytest.raises(CancelledError):
             unfitted(chosen, Exact(), blocks=4, trees=6, epsilon=None)[0].fit(X, y).predict(X)
+
+
+@pytest.mark.skipif("median-xgboost" in MISSING, reason="needs XGBoost")
+def test_a_stop_is_noticed_while_a_library_is_loaded(monkeypatch):
+    loaded = threading.Event()
+    monkeypatch.setattr(blocks, "_import_xgboost", loaded.wait)
+    monkeypatch.delitem(sys.modules, "xgboost", raising=False)
+    estimator, X, y = unfitted(learner("median-xgboost"), Exact(), blocks=4, trees=6, epsilon=None)
+    with interruptible(AfterLooks(4)), pytest.raises(CancelledError):
+        estimator.fit(X, y)
+    loaded.set()
+
+
+def test_additive_trees_look_between_the_passes_of_a_step():
+    """Beside the looks in each block of rows there are three for each of the steps of a column."""
+    looks = []
+    for cycles in (1, 3):
+        never = AfterLooks(10**9)
+        estimator, X, y = unfitted(learner("additive-trees"), Exact(), cycles=cycles)
+        with interruptible(never):
+            estimator.fit(X, y)
+        looks.append(10**9 - never.left)
+    assert looks[1] - looks[0] >= 2 * 3

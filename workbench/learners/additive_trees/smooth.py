@@ -15,6 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.signals.cancel import check_here
+
 Doubles = NDArray[np.float64]
 
 _LENGTHS, _ROUND_LENGTHS = (0.1, 0.5, 2.0), (0.1, 0.4)
@@ -102,6 +104,7 @@ def steps(sums: Doubles, known: Doubles, noise: Doubles, doubt: float, line: int
     """
     found = np.zeros(len(sums))
     for _ in range(_PASSES if doubt else 1):
+        check_here()
         variances = noise + doubt * (found**2 + _LEAST_STEP) + 1e-9
         for part, smooth in ((slice(0, line), of_line), (slice(line, None), of_values)):
             if len(sums[part]):
@@ -113,6 +116,7 @@ def steps_of_nodes(sums: Doubles, known: Doubles, noise: Doubles, doubt: float) 
     """Return the same of the cells of one column in each of some nodes, (nodes, cells)."""
     found, covariances = np.zeros(sums.size), lines_of_nodes(*sums.shape)
     for _ in range(_PASSES):
+        check_here()
         variances = noise.ravel() + doubt * (found**2 + _LEAST_STEP)
         found = np.clip(_plausible(sums.ravel(), known.ravel(), variances, covariances), -1.0, 1.0)
     return found.reshape(sums.shape)

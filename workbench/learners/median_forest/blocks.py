@@ -11,6 +11,10 @@ cell; where nothing can be known it is the middle of the range. The assumptions 
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +33,8 @@ from workbench.privacy.central.private_median import median_weights
 from workbench.signals.cancel import check_here
 
 MOST_ASKED = 10_000
+
+_LOOK = 0.05  # seconds between two looks whether to stop, while a library is loaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +187,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
     Raises:
         ParameterError: XGBoost is not installed.
     """
-    require_xgboost()
+    _load_xgboost()
     from xgboost import XGBRegressor
     from xgboost.callback import TrainingCallback
 
@@ -206,6 +212,23 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: 
     fitted: BlockModel = model.fit(X.astype(np.float32), y)
     model.callbacks = None  # they cannot be pickled, and are for fitting alone
     return fitted
+
+
+def _load_xgboost() -> None:
+    """Import XGBoost, which takes seconds, in a thread that is left to itself where a stop is requested meanwhile."""
+    require_xgboost()
+    if "xgboost" in sys.modules:
+        return
+    loading = threading.Thread(target=_import_xgboost, daemon=True)
+    loading.start()
+    while loading.is_alive():
+        check_here()
+        loading.join(_LOOK)
+
+
+def _import_xgboost() -> None:
+    with contextlib.suppress(ImportError):  # whoever uses it imports it again, and gets the error
+        importlib.import_module("xgboost")
 
 
 def require_xgboost() -> None:
