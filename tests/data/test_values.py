@@ -49,6 +49,13 @@ def test_every_double_is_read_back_exactly(values):
     assert numbers(table([repr(v) for v in values]), attribute()).tolist() == values
 
 
+@given(st.lists(st.from_regex(r"[+-]?0{0,2}[0-9]{1,20}", fullmatch=True), min_size=1, max_size=20))
+def test_whole_numbers_are_the_same_beside_one_that_is_written_with_a_power(cells):
+    alone, beside = (numbers(table(some), attribute("integer")) for some in (cells, [*cells, "1e3"]))
+    assert alone.tolist() == beside[:-1].tolist()
+    assert not np.signbit(alone[alone == 0]).any()
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20), st.sampled_from([".", ","]))
 def test_marks_between_thousands_are_read_where_the_decimal_mark_is_stated(values, decimal):

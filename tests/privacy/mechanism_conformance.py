@@ -20,12 +20,17 @@ EPSILONS = (1e-6, 0.01, 0.1, 0.5, 1.0, math.log(3), 2.0, 4.0, 10.0, 30.0)
 FALSE_ALARM = 1e-6
 
 
+def buckets_of(sampler: AliasSampler) -> tuple[np.ndarray, np.ndarray]:
+    """Return threshold and alias of each bucket, (m·K,)."""
+    low = sampler.word.type(sampler.bits)
+    thresholds = (sampler.first >> low).astype(np.uint64) << sampler.later | sampler.rest
+    return thresholds, sampler.first & sampler.word.type((1 << sampler.bits) - 1)
+
+
 def decoded(sampler: AliasSampler, columns: int) -> np.ndarray:
     """Return the weights that ``sampler`` really samples, uint64 (m, columns): the check that it is exact."""
     buckets = 1 << sampler.bits
-    entries = sampler.entries.reshape(sampler.rows, buckets)
-    thresholds = entries >> np.uint64(sampler.bits)
-    alias = (entries & np.uint64(buckets - 1)).astype(np.int64)
+    thresholds, alias = (found.reshape(sampler.rows, buckets) for found in buckets_of(sampler))
     capacity = np.uint64(1 << (TOTAL_BITS - sampler.bits))
     weights = thresholds.copy()
     row = np.broadcast_to(np.arange(sampler.rows)[:, None], alias.shape)

@@ -215,6 +215,10 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     if attribute.kind == "date":
         return day_numbers(table, attribute)
     cells = marked(table, attribute.name)
+    if attribute.kind == "integer" and not cells.null_count():
+        whole = cells.cast(pl.Int64, strict=False)  # half the time that doubles take, and the same numbers
+        if not whole.null_count():
+            return whole.to_numpy().astype(np.float64)
     values = doubles(cells, table.decimal)
     if not values.null_count():
         out: NDArray[np.float64] = values.to_numpy() + 0.0  # a writable copy, with −0 as 0
@@ -263,11 +267,11 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         index = words.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
         hint: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
-        index = table.places(attribute.name, domain).cast(pl.Int64)
+        index = table.places(attribute.name, domain)
         hint = ("correct it", add_value(), declare("other", "…"))
     if not index.null_count():
-        inside: NDArray[np.int64] = index.to_numpy()
-        return inside
+        return index.to_numpy().astype(np.int64)
+    index = index.cast(pl.Int64)
     unknown = index.is_null()
     missing = unknown & missing_cells(table, cells)
     refuse_missing(table, attribute, missing)

@@ -2,11 +2,11 @@
 
 Each row of weights summing to 2^63 is cut into K = 2^b equal buckets of 2^(63−b) (k columns padded with zero
 weights to K). A bucket belongs to its own column below a threshold and to one other column, its alias, above it
-(Walker 1977; Vose 1991, here in integers, so that nothing is rounded). Threshold and alias share one 64-bit entry: one
-look-up. Uniform bits, w = 16 or 32 of them, give the bucket (low b bits) and the first w−b bits of the position in it.
-They say on which side of the threshold it is unless they are those of the threshold; only then are its other 63−w bits
-drawn. That has the probability 2^(b−w) in any bucket, whatever its threshold: the work of a draw says nothing of the
-cell or the output.
+(Walker 1977; Vose 1991, here in integers, so that nothing is rounded). Uniform bits, w = 16 or 32 of them, give the
+bucket (low b bits) and the first w−b bits of the position in it. A table of words of w bits has the alias and the first
+w−b bits of the threshold in the same places: one look-up, and mostly all that is needed. Only where position and
+threshold begin with the same bits are the other 63−w bits of the position drawn. That has the probability 2^(b−w) in
+any bucket, whatever its threshold: the work of a draw says nothing of the cell or the output.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ class AliasSampler:
         """Build the buckets of ``weights``, uint64 (m, k) with rows summing to 2**63."""
         self.rows, columns = weights.shape
         self.bits = max(1, int(columns - 1).bit_length())  # b, the binary logarithm of the number of buckets
+        self.word = np.dtype(np.uint16 if self.bits <= _FEW else np.uint32)
+        self.later = np.uint64(TOTAL_BITS - 8 * self.word.itemsize)  # bits that are drawn only where they are needed
         thresholds, alias = _buckets(weights, self.bits)
-        # Uint64 (m·K,), `threshold << b | alias` of each bucket.
-        self.entries = ((thresholds << np.uint64(self.bits)) | alias.astype(np.uint64)).ravel()
+        # Of each bucket, (m·K,): the first bits of its threshold above its alias, and the other bits.
+        low = self.word.type(self.bits)
+        self.first = ((thresholds >> self.later).astype(self.word) << low | alias.astype(self.word)).ravel()
+        self.rest = (thresholds & ((np.uint64(1) << self.later) - np.uint64(1))).ravel()
 
     def sample(self, cells: NDArray[np.uint16], entropy: Entropy) -> NDArray[np.uint16]:
         """Return one draw from row ``cells[i]`` for each i.
@@ -46,23 +50,23 @@ class AliasSampler:
         if cells.size and int(cells.max()) >= self.rows:
             raise IndexError("a cell is outside the mechanism's table")
         out = np.empty(cells.shape, dtype=np.uint16)
-        bits, word = self.bits, np.dtype(np.uint16 if self.bits <= _FEW else np.uint32)
-        mask, later = word.type((1 << bits) - 1), TOTAL_BITS - 8 * word.itemsize
+        word, low = self.word, self.word.type(self.bits)
+        mask = word.type((1 << self.bits) - 1)
         for start in range(0, cells.size, _CHUNK):
             part = cells[start : start + _CHUNK]
             drawn = entropy.words(-(-part.size * word.itemsize // 8)).view(word)[: part.size]
-            bucket = drawn & mask
-            index = part.astype(np.uint32)
-            index <<= np.uint32(bits)
-            index += bucket
-            entry = self.entries.take(index)
-            position, border = drawn >> word.type(bits), (entry >> np.uint64(bits + later)).astype(word)
+            index = part.astype(np.int64)
+            index <<= self.bits
+            index += drawn & mask
+            found = self.first.take(index)
+            position, border = drawn >> low, found >> low
             own = position < border
             undecided = np.flatnonzero(position == border)
             if len(undecided):
-                rest = entropy.words(len(undecided)) >> np.uint64(64 - later)
-                own[undecided] = rest < ((entry[undecided] >> np.uint64(bits)) & np.uint64((1 << later) - 1))
-            out[start : start + _CHUNK] = np.where(own, bucket, entry.astype(word) & mask)
+                rest = entropy.words(len(undecided)) >> (np.uint64(64) - self.later)
+                own[undecided] = rest < self.rest[index[undecided]]
+            found ^= (found ^ drawn) * own  # np.where would branch, which takes ten times as long
+            out[start : start + _CHUNK] = found & mask
         return out
 
 

@@ -139,6 +139,7 @@ class ColumnMarker:
         self._marks: list[ColumnMark] = []
         # The positions of the columns that are alike in many unrelated tables; known at the end.
         self.listed: set[int] = set()
+        self._known: dict[int, tuple[tuple[str, ...], Words]] = {}  # by column: values, and their hashes
         self._some = [hashing.hashes(cells) for cells in each_column(some)]
         self._plain = [
             wide is not None and hashing.plain(cells) for cells in each_column(some if wide is None else wide)
@@ -166,9 +167,7 @@ class ColumnMarker:
         by_value, below = self._by_value[position], self._below[position]
         exact = by_value or not self._plain[position]
         if by_value or (placed is not None and hashes is None and below is None):
-            values, rows = _counted(cells, placed)
-            known = self._hashing.hashes(values) if exact else self._hashing.quick_hashes(values)[0]
-            return [self._lowest[position].of(known, rows)]
+            return [self._lowest[position].of(*self._counted(position, cells, placed, exact))]
         if exact:
             return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
         quick, low = self._hashing.quick_hashes(cells, 0 if below is None else self._limit)
@@ -176,6 +175,25 @@ class ColumnMarker:
             return [self._lowest[position].of(quick)]
         # Once enough of the lowest are known, they are the sample, whatever the others are.
         return [self._lowest[position].of(quick[:0] if below.full else quick), below.of(low)]
+
+    def _counted(self, position: int, cells: pl.Series, placed: Placed | None, exact: bool) -> tuple[Words, Counts]:
+        """Return the hashes of the values of cells, and how many cells have each; of a value there may be several."""
+
+        def hashed(some: pl.Series) -> Words:
+            return self._hashing.hashes(some) if exact else self._hashing.quick_hashes(some)[0]
+
+        if placed is None:
+            counted = cells.value_counts(name="rows")
+            return hashed(counted.to_series(0).alias("")), counted.to_series(1).to_numpy()
+        values, places = placed
+        known = self._known.get(position)
+        if known is None or known[0] != values:  # they are the same in all parts
+            self._known[position] = known = values, hashed(pl.Series(values, dtype=pl.String))
+        hashes, rows = known[1], np.bincount(places.drop_nulls(), minlength=len(values))
+        if places.null_count():
+            others = hashed(cells.filter(places.is_null()))
+            hashes, rows = np.append(hashes, others), np.append(rows, np.ones(len(others), np.int64))
+        return hashes[rows > 0], rows[rows > 0]
 
     def sent(self) -> ColumnMarker:
         """Return what has the same :meth:`of_column` on a worker, without what was looked at."""
@@ -274,18 +292,6 @@ class _Lowest:
         values, counts = self._found
         below = int(values[self._most]) if self.full else 0
         return ColumnMark(below, values[: self._most], counts[: self._most])
-
-
-def _counted(cells: pl.Series, placed: Placed | None) -> tuple[pl.Series, Counts]:
-    """Return the values of cells, and how many cells have each; of a value there may be several."""
-    if placed is None:
-        counted = cells.value_counts(name="rows")
-        return counted.to_series(0).alias(""), counted.to_series(1).to_numpy()
-    values, places = placed
-    others = cells.filter(places.is_null()) if places.null_count() else cells.clear()
-    rows = np.bincount(places.drop_nulls(), minlength=len(values))
-    found = np.append(rows, np.ones(len(others), np.int64))
-    return pl.concat([pl.Series(values, dtype=pl.String), others]).filter(found > 0), found[found > 0]
 
 
 def _short(cells: pl.Series) -> bool:
