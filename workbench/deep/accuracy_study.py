@@ -17,11 +17,10 @@ from torch import Tensor, nn
 
 from workbench.deep.adaptive_clipping import AdaptiveNorm
 from workbench.deep.devices import one_thread
-from workbench.deep.factors import FLAT
 from workbench.deep.features import TrainingData
 from workbench.deep.model import TrainedModel
 from workbench.deep.networks import Network
-from workbench.deep.plan import CPU, MOST_SINGLE, DpSgdPlan, NormRule
+from workbench.deep.plan import CPU, FLAT, MOST_SINGLE, DpSgdPlan, NormRule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
 from workbench.deep.probe_step import HalvingClippedSum

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from workbench.deep.factors import FLAT, Clipping, DoublePrecision, SinglePrecision
+from workbench.deep.factors import Clipping, DoublePrecision, SinglePrecision
+from workbench.deep.plan import FLAT
 from workbench.params import ParameterError
 
 _AT_ONCE = 2**18

@@ -34,10 +34,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.compiled import loops
+from workbench.deep.plan import AUTOMATIC, CLIPPINGS, PER_LAYER
 from workbench.params import ParameterError
 
-FLAT, PER_LAYER, AUTOMATIC = "flat", "per-layer", "automatic"
-CLIPPINGS = (FLAT, PER_LAYER, AUTOMATIC)
 _PER_LAYER, _AUTOMATIC = CLIPPINGS.index(PER_LAYER), CLIPPINGS.index(AUTOMATIC)
 
 STABILITY = 0.01  # what is added to the norm by `automatic`: rows with hardly any gradient stay small

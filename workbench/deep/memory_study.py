@@ -10,14 +10,13 @@ from typing import Any
 from workbench.deep.memory import PHASES, Setting, crossed_pool, largest_batch, phases
 from workbench.deep.networks.images import Pixels
 from workbench.deep.networks.network import Network
-from workbench.deep.plan import DEVICE_TITLES, OPTIMIZER_TITLES
+from workbench.deep.plan import CPU, CUDA, DEVICE_TITLES, OPTIMIZER_TITLES
 from workbench.params import ParameterError, Parameters, choice, integer, real, text
 from workbench.params.codec import csv_bytes
 from workbench.params.field import IntegerField
 from workbench.signals.cancel import NEVER, CancelToken
 
 YES, NO, BOTH = "yes", "no", "both"
-CPU, CUDA = "cpu", "cuda"
 SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
 MOST_SETTINGS = 5_000
 MOST_JUMPS = 3  # jumps that are explained, the steepest ones: the others have the same reason

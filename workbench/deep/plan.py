@@ -31,7 +31,7 @@ AUTO, CPU, CUDA = DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 OPTIMIZER_TITLES = {"sgd": "SGD", "adam": "Adam", "adamw": "AdamW"}
 DEVICE_TITLES = {AUTO: "automatic", CPU: "processor", CUDA: "GPU"}
-CLIPPINGS = ("flat", "per-layer", "automatic")
+CLIPPINGS = FLAT, PER_LAYER, AUTOMATIC = ("flat", "per-layer", "automatic")
 
 SAMPLING = "Poisson: each row is in each batch by an independent coin"
 IN_TURN = (
@@ -90,8 +90,8 @@ class DpSgdPlan(Parameters):
     )
     clipping: str = choice(
         choices=CLIPPINGS,
-        titles={"per-layer": "per layer"},
-        default="flat",
+        titles={PER_LAYER: "per layer"},
+        default=FLAT,
         help="flat clips whole gradients, per-layer each layer's part, automatic scales all to the norm",
         advanced=True,
     )
@@ -226,7 +226,7 @@ class DpSgdPlan(Parameters):
             raise ParameterError(
                 "neither noise nor epsilon is given", hint="give --noise S or --epsilon E", field="epsilon"
             )
-        if self.target_unclipped_quantile is not None and self.clipping != "flat":
+        if self.target_unclipped_quantile is not None and self.clipping != FLAT:
             raise ParameterError(
                 f"a norm that follows a share of rows clips whole gradients, and clipping is {self.clipping}",
                 hint="leave clipping or target_unclipped_quantile out",

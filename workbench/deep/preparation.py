@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from workbench.deep import image_kernel, table_kernel
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
 from workbench.deep.clipping import BoundEngine, ClippedSum, PerRowClippedSum, nothing
-from workbench.deep.factors import FLAT
 from workbench.deep.feature_cache import BLOCK, FeatureCache
 from workbench.deep.frozen_weights import frozen
 from workbench.deep.mixing_layers import (
@@ -23,7 +22,7 @@ from workbench.deep.mixing_layers import (
     without_zeros,
 )
 from workbench.deep.networks import Network
-from workbench.deep.plan import LEAST_SINGLE, MOST_SINGLE
+from workbench.deep.plan import FLAT, LEAST_SINGLE, MOST_SINGLE
 from workbench.params import ParameterError
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, Progress, ignore

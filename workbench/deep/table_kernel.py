@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from workbench.deep.clipping import StepSums, in_chunks
 from workbench.deep.compiled import exp, loops
-from workbench.deep.factors import AUTOMATIC, STABILITY, norms_listener
+from workbench.deep.factors import STABILITY, norms_listener
 from workbench.deep.linear_chain import (
     Chain,
     ChainRoom,
@@ -25,6 +25,7 @@ from workbench.deep.linear_chain import (
     measured_of_two,
 )
 from workbench.deep.networks.network import TABLE_ROWS
+from workbench.deep.plan import AUTOMATIC
 
 _ZERO, _ONE, _TWO = np.float32(0), np.float32(1), np.float32(2)
 

@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.deep import networks
 from workbench.deep.memory import PHASES
-from workbench.deep.memory_study import CPU, MemoryStudy, StudyResult, StudyRow, line_name, study_bytes
+from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, line_name, study_bytes
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
+from workbench.deep.plan import CPU
 from workbench.gui.pages.base import GAP
 from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curve
 from workbench.gui.pages.memory import PAGE
