@@ -225,8 +225,16 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "no argument": (["sanitize"], "the following arguments are required: DATA, --plan, -o/--output"),
     "no ledger action": (["ledger"], "the following arguments are required: cap|show|verify|export|version"),
     "an option without its value": (["sanitize", "x", "--plan"], "argument --plan: expected one argument"),
-    "an unknown option": ([*SANITIZE, "--plann", "x"], "unrecognized arguments: --plann x"),
-    "a shortened option": ([*SANITIZE, "--led", "x"], "unrecognized arguments: --led x"),
+    "an unknown option": ([*SANITIZE, "--plann", "x"], "unrecognized arguments: --plann x, did you mean '--plan'? ("),
+    "a shortened option": ([*SANITIZE, "--led", "x"], "unrecognized arguments: --led x, did you mean '--ledger'? ("),
+    "an unknown option of an action": (
+        ["ledger", "show", "--leger", "x"],
+        "unrecognized arguments: --leger, did you mean '--ledger'? (",
+    ),
+    "an unknown mechanism": (
+        ["mechanism", "olhh", "--epsilon", "1"],
+        "the mechanism 'olhh' is not known, did you mean 'olh'? (",
+    ),
     "a seed for a release": ([*SANITIZE, "--seed", "3"], "--seed is for studies; a release draws fresh randomness"),
     "a seed for a plan": ([*DRAFT, "p", "--seed", "1"], "unrecognized arguments"),
     "dask without a scheduler": (

@@ -40,6 +40,19 @@ class _Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
         self.register("action", "parsers", _Subcommands)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            option = next((word.partition("=")[0] for word in rest if word.startswith("--")), "")
+            near = did_you_mean(option, self._options()) if option else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{near}")
+        return found
+
+    def _options(self) -> list[str]:
+        """Return all options, those of the actions of the command among them."""
+        subs = [sub for action in self._actions if isinstance(action, _Subcommands) for sub in action.choices.values()]
+        return [*self._option_string_actions, *(option for sub in subs for option in sub._option_string_actions)]
+
     def error(self, message: str) -> NoReturn:
         raise ParameterError(one_line(message), self.prog, f"see `{self.prog} --help`")
 

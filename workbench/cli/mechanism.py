@@ -13,6 +13,7 @@ import numpy as np
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
 from workbench.cli.tables import columns_text, figure, filled
 from workbench.params import ParameterError
+from workbench.params.field import named
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.central import mechanisms as central_mechanisms
 from workbench.privacy.explain.mechanism_facts import (
@@ -29,9 +30,7 @@ from workbench.release.atomic import write_output
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    local = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in frequency.ORACLES)]
-    names = [*local, *(m.name for m in central_mechanisms.CENTRAL_MECHANISMS if m.name not in local)]
-    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(names))
+    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in _known()))
     for shared in (LocalParameters, CellOptions, CentralOptions):
         add_options(parser, shared)
     own = {name: m.parameters for m in mechanisms.MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
@@ -40,11 +39,19 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", type=Path, metavar="FILE.npy", help="save the m × k table of float64 probabilities")
 
 
+def _known() -> list[Any]:
+    """Return everything that has facts: mechanisms, frequency oracles, and central mechanisms of other names."""
+    local: list[Any] = [*mechanisms.MECHANISMS, *frequency.ORACLES]
+    names = {m.name for m in local}
+    return [*local, *(m for m in central_mechanisms.CENTRAL_MECHANISMS if m.name not in names)]
+
+
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    epsilon, named = read_options(options, LocalParameters).epsilon, {m.name for m in mechanisms.MECHANISMS}
+    named(_known(), options.name, "mechanism")
+    epsilon, local = read_options(options, LocalParameters).epsilon, {m.name for m in mechanisms.MECHANISMS}
     central = next((m for m in central_mechanisms.CENTRAL_MECHANISMS if m.name == options.name), None)
     asked = CentralOptions() if central is None else read_options(options, CentralOptions)
-    if central is not None and (asked.given or options.name not in named):
+    if central is not None and (asked.given or options.name not in local):
         if options.table is not None:
             raise ParameterError(f"{central.name} has no table of cells", "--table", "leave it out")
         return central_facts(central, asked.asked(epsilon))
