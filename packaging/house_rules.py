@@ -32,7 +32,6 @@ CATALOGUES = {
     "workbench/data/sources": "SOURCES",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
-    "workbench/gui/pages": "PAGES",
 }
 LISTS = {
     "workbench/risk/generalise/models.py": "MODELS",
@@ -255,7 +254,7 @@ def pinned(tree: Tree) -> Iterator[str]:
 
 
 def catalogues(tree: Tree) -> Iterator[str]:
-    """What is found by a list is in the list: mechanisms, learners, synthesisers, commands, figures, pages."""
+    """What is found by a list is in the list: mechanisms, learners, synthesisers, commands, figures."""
     for folder, name in CATALOGUES.items():
         here = {f.stem: f for f in tree.python(folder) if f.parent == PurePosixPath(folder)}
         # A folder with its __init__ is one module of the list, too.

@@ -78,13 +78,15 @@ ROOMS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The descriptor of a page; the ``__init__`` of a folder of ``gui/pages`` declares one as ``PAGE``."""
+    """The descriptor of a page, an entry of ``PAGES``."""
 
     name: str  # one lower-case word: the page's object name is `page_NAME`, its tab `tab_NAME`
     title: str  # shown on its tab
     room: str  # the name of the room that it is a tab of
     help: str  # one sentence, the tooltip of its tab
-    make: str  # `module:Class` of the page's widget, imported after the first paint, or when it is first shown
+    # `module:Class` of the page's widget, imported after the first paint, or when it is first shown; empty for
+    # `NamePage` in `page.py` of its folder.
+    make: str = ""
     about: str = ""  # what the page is for, in two or three sentences (F1); `help` where it is empty
     keys: str = ""  # what its keys do, in one or two sentences
     known_as: str = ""  # further words by which the list of commands finds it
@@ -100,14 +102,18 @@ class Page:
         return self.under or self.name
 
     @property
+    def place(self) -> str:
+        return self.make or f"workbench.gui.pages.{self.name}.page:{self.name.title()}Page"
+
+    @property
     def module(self) -> str:
         """The module of the page's widget."""
-        return self.make.partition(":")[0]
+        return self.place.partition(":")[0]
 
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
-        made = getattr(importlib.import_module(self.module), self.make.partition(":")[2])(session, jobs)
+        made = getattr(importlib.import_module(self.module), self.place.partition(":")[2])(session, jobs)
         if not isinstance(made, PageFrame):
-            raise TypeError(f"{self.make} is not a PageFrame")
+            raise TypeError(f"{self.place} is not a PageFrame")
         return made
 
 

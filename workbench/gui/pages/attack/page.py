@@ -12,7 +12,8 @@ from PySide6.QtCore import QMarginsF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.data.table import Table
-from workbench.gui.pages.attack import PAGE, RUN
+from workbench.gui.pages import page_called
+from workbench.gui.pages.attack import RUN
 from workbench.gui.pages.run_page import TO_DATA, TO_TRAIN, RunPage
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import ReleasedStep
@@ -357,7 +358,7 @@ class AttackPage(RunPage):
     """The attack and its fields; below or beside them the outcomes of this session."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("attack"))
         self._done: list[Attacked] = []
         self._releases: tuple[ReleasedStep, ...] = ()
         self._forms: dict[str, AttackForm] = {}

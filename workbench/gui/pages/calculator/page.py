@@ -15,8 +15,8 @@ from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSignalBlocker
 from PySide6.QtGui import QColor, QLinearGradient
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QWidget
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.calculator import PAGE
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
@@ -381,7 +381,7 @@ class CalculatorPage(PageFrame):
     """What a run would cost, live while a slider moves; the figures go to Train by one button."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("calculator"))
         self._quick: QuickFigures | None = None
         self._busy = self._again = False
         self._exact_run: TrainingRun | None = None

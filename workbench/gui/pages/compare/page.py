@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 
 from workbench import learners
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.compare import PAGE
 from workbench.gui.pages.compare.compare_table import (
     MEMBERSHIP,
     Line,
@@ -148,7 +148,7 @@ class ComparePage(PageFrame):
     """The table, the metric and the ε that its figures are of, and the picture of the pinned lines."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("compare"))
         self._models: tuple[ReleasedModel, ...] = ()
         self._drawn: list[Line] = []
         self._left_out = 0

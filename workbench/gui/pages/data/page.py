@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QWidget
 
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.address import title_of
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.start import CONFIRM, ONWARD_TIP, StartPanel, guessed_in_words, next_step
 from workbench.gui.project.open_table import follow_codes, open_table
 from workbench.gui.session.blocking import coded_columns, refused_columns, why_refused
@@ -52,7 +52,7 @@ class DataPage(PageFrame):
     """An inviting start while no table is open; then its attributes, or its rows, or how it was read."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("data"))
         tip = tr("Open another table or images (Ctrl+O)")
         self._open_button = button(tr("Open…"), "open_another", tip=tip, press=self.ask_for_table)
         self.header.addWidget(self._open_button)

@@ -10,8 +10,8 @@ from PySide6.QtCore import QMarginsF, QModelIndex, QPointF, QRectF, QSize, Signa
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.estimate import PAGE
 from workbench.gui.pages.estimate.figures import (
     HIDES,
     MEAN,
@@ -373,7 +373,7 @@ class EstimatePage(PageFrame):
     """What a recipient can estimate. Nothing on it is private: it all follows from what was released."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("estimate"))
         self._found: EstimatedRelease | None = None
         self.setAcceptDrops(True)
         self._release = PathField("estimate_release", tr("Released file"), tr("A released table (CSV, TSV or Parquet)"))

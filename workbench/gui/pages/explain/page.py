@@ -12,8 +12,8 @@ from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPolygonF
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.explain import PAGE
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
@@ -353,7 +353,7 @@ class ExplainPage(PageFrame):
     """The page; it reads no table."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("explain"))
         self.epsilon = PrivacyEntry(
             "explain_epsilon",
             LOW,

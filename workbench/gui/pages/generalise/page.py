@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.data.schema import QUASI, SENSITIVE
-from workbench.gui.pages.generalise import PAGE, tasks
+from workbench.gui.pages import page_called
+from workbench.gui.pages.generalise import tasks
 from workbench.gui.pages.generalise.tasks import Found, Levels
 from workbench.gui.pages.generalise.views import (
     NO_HIERARCHY,
@@ -87,7 +88,7 @@ class GeneralisePage(RunPage):
     """What is asked for above; below one of four views."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("generalise"))
         self._levels: dict[str, Levels] = {}
         self._found: Found | None = None
         self._published_as: Path | None = None
@@ -290,7 +291,7 @@ class GeneralisePage(RunPage):
         for name, one in levels.items():
             same = one.way is not None and type(former.get(name)) is type(one.way)
             words = tr("change the hierarchy of {name}", name=name)
-            self._keep(words, f"{PAGE.name} of {name}" if same else "", hierarchies={**former, name: one.chosen})
+            self._keep(words, f"generalise of {name}" if same else "", hierarchies={**former, name: one.chosen})
         self.refresh()
 
     def _set(self, form: Form) -> None:
@@ -301,7 +302,7 @@ class GeneralisePage(RunPage):
             now = vars(settings) | vars(more)
             for key in (key for key in vars(form.value()) if now[key] != former[key]):
                 field = form.field(key)
-                merge = f"{PAGE.name} {key}" if isinstance(field, QLineEdit) else ""
+                merge = f"generalise {key}" if isinstance(field, QLineEdit) else ""
                 self._keep(tr("change {title}", title=field.accessibleName()), merge, settings=settings, more=more)
         self.refresh()
 

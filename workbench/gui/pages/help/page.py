@@ -6,8 +6,8 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyledItemDelegate, QStyleOptionViewItem, QTextBrowser
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.help import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import language, tr
@@ -36,7 +36,7 @@ class HelpPage(PageFrame):
     """The page; it shows the topic that was asked for last anywhere in the window."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("help"))
         self._list = named(QListWidget(), "help_topics", tr("Topics"))
         self._list.setWordWrap(True)
         self._list.setItemDelegate(_Padded(self._list))

@@ -17,8 +17,8 @@ from PySide6.QtCore import QMarginsF, QRectF, QSize
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget
 
 from workbench import learners
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.cap_card import CapCard
 from workbench.gui.pages.ledger.tasks import (
     LedgerView,
@@ -264,7 +264,7 @@ class LedgerPage(PageFrame):
     """The account of every dataset; a rename or a copy is the same dataset."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("ledger"))
         self._view: LedgerView | None = None
         export = button(tr("Export…"), "ledger_export", tip=tr("Write every entry of the chain as JSON"))
         export.clicked.connect(self._export)

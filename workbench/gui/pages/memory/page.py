@@ -18,9 +18,9 @@ from workbench.deep.memory_study import MemoryStudy, StudyResult, StudyRow, line
 from workbench.deep.networks import Network
 from workbench.deep.networks.images import PIXELS
 from workbench.deep.plan import CPU
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import GAP
 from workbench.gui.pages.curve_actions import copy_curve, in_language, save_curve
-from workbench.gui.pages.memory import PAGE
 from workbench.gui.pages.run_page import RunPage
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
@@ -370,7 +370,7 @@ class MemoryPage(RunPage):
     """What is compared on the left; the chart, its reasons and the table on the right."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("memory"))
         self._asked: object = None
         self._failure: WorkbenchError | None = None
         self.choices = ChoicesCard()

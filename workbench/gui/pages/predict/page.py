@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from workbench import learners
 from workbench.deep import networks
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.predict import PAGE
 from workbench.gui.pages.predict.images import (
     ImageResults,
     ImagesCard,
@@ -89,7 +89,7 @@ class PredictPage(PageFrame):
     """A released model, the open table, and the file that the predictions are written to."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("predict"))
         self._model: OpenModel | None = None
         self._source: Path | None = None  # of the rows, where it is not the open table
         model = self._model_card()

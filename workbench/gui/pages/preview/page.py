@@ -9,8 +9,8 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QComboBox, QSizePolicy, QWidget
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.preview import PAGE
 from workbench.gui.pages.preview.tasks import (
     PreviewColumn,
     PreviewRows,
@@ -209,9 +209,9 @@ class PreviewPage(PageFrame):
     """Both sides, the distribution of the chosen column or the correlations of all, and another draw."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("preview"))
         self._again = button(tr("Another draw"), "another_draw", tip=tr(AGAIN), press=self.draw_again)
-        self._ways = WayBar(session, PAGE.name, "rows", only=("rows", "synthetic"))
+        self._ways = WayBar(session, "preview", "rows", only=("rows", "synthetic"))
         self.header.insertWidget(0, self._ways)
         self._real = button(tr("Your rows…"), "preview_real", tip=tr("Preview the rows of the open table"))
         self._real.clicked.connect(lambda: self._make_up(made_up=False))

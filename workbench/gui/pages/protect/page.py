@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QItemSelectionModel, QMarginsF, QSignalBlocke
 from PySide6.QtWidgets import QSizePolicy, QSlider
 
 from workbench.gui.gauges.budget import HIGH
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.protect import PAGE
 from workbench.gui.pages.protect.share_model import ShareModel, evenly, warning, why, with_share
 from workbench.gui.pages.protect.share_model import note as warned
 from workbench.gui.pages.protect.tasks import PAINTED, Example, Outlook, outlooks
@@ -303,7 +303,7 @@ class ProtectPage(PageFrame):
     """The entry of ε, one row per attribute, and the chosen attribute below them."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("protect"))
 
         tip = tr("Free every lock and give each column the same share")
         self._even = button(tr("Split evenly"), "split_evenly", tip=tip, press=self._split_evenly)

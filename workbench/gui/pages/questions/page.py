@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QCheckBox, QHBoxLayout, QLineEdit, QWidget
 
 from workbench.data.schema import KINDS
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.questions import PAGE
 from workbench.gui.session.blocking import blocks, open_facts
 from workbench.gui.session.draft_edits import agreed
 from workbench.gui.session.error_text import without_place
@@ -134,7 +134,7 @@ class QuestionsPage(PageFrame):
     """The three questions. Each answer is an edit of the plan, one step that can be undone."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("questions"))
         self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Open a table →"))
         self._nothing.say(tr("Open a table first: the questions are about its columns."))
         self.listed = ColumnModel(session)

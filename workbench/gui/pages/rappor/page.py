@@ -11,7 +11,7 @@ from typing import Any
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.rappor import PAGE
+from workbench.gui.pages import page_called
 from workbench.gui.pages.rappor.live_plots import (
     CANDIDATES,
     SCALES,
@@ -146,7 +146,7 @@ class RapporPage(ReleasePage):
     """Parameters with what they cost and detect, the simulation, the release, and what was decoded."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE, RELEASED)
+        super().__init__(session, jobs, page_called("rappor"), RELEASED)
         self._facts = Facts(wrap_names=True)
         self.form = Form("rappor", Setting, titles=TITLES, sliders=SCALES)
         self._plots = [

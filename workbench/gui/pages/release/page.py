@@ -9,7 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.cap_entry import raise_cap
-from workbench.gui.pages.release import PAGE
+from workbench.gui.pages import page_called
 from workbench.gui.pages.release.cards import (
     AccountName,
     CostCard,
@@ -89,8 +89,8 @@ class SettingsPage(ReleasePage):
     """What every release has once: account, cost, what is not covered, the file, the question and the refusal."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE, RELEASED)
-        self._bar = WayBar(session, PAGE.name)
+        super().__init__(session, jobs, page_called("release"), RELEASED)
+        self._bar = WayBar(session, "release")
         self.header.addWidget(self._bar)
         self._panes: dict[str, WayPane] = {}
         self._pane: WayPane | None = None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMarginsF, QRectF, QSize
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.released import PAGE
 from workbench.gui.session.account_task import read_releases
 from workbench.gui.session.account_view import GENERALISED, ReleasedStep
 from workbench.gui.session.job_center import JobCenter
@@ -276,7 +276,7 @@ class ReleasedPage(PageFrame):
     """The releases of all tables, or of the one that is open."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("released"))
         self._all: tuple[ReleasedStep, ...] = ()
         self._lines: list[ReleasedStep] = []
         self._chosen = ""

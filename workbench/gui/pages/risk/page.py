@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QLineEdit
 from workbench.data.columns.missing import codes_of
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.schema import QUASI, SENSITIVE
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.risk import PAGE
 from workbench.gui.pages.risk.tasks import MOST_ROWS, Asked, Found, UniqueRow, look, measure, search
 from workbench.gui.session.generalise_draft import TITLES, GeneraliseDraft
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -294,7 +294,7 @@ class RiskPage(PageFrame):
     """The columns with two ticks each; below, what follows from them."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("risk"))
         self._found: Found | None = None
         self._asked: Asked | None = None
         self._released = self._unfolded = False

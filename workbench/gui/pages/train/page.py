@@ -10,9 +10,9 @@ from PySide6.QtCore import QEvent, QTimer
 
 from workbench.gui.gauges.budget import first_words, second_words, warned_of
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
+from workbench.gui.pages import page_called
 from workbench.gui.pages.release_tasks import lacking, warning
 from workbench.gui.pages.run_page import RunPage, draft_refusal, what_keeps_from_release, who_pays
-from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import messages as words
 from workbench.gui.pages.train import tasks as actions
 from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages, give_up_question
@@ -52,7 +52,7 @@ class TrainPage(RunPage):
     """A model and its form on the left; its cost, and the run as it goes, on the right."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("train"))
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
         self.expected = ExpectedLine(session, jobs, lambda: (self._what(), self.forms.value(), self.test.images))

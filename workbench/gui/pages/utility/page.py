@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.curve_actions import (
     CURVE_FILES,
     PointFacts,
@@ -20,7 +21,6 @@ from workbench.gui.pages.curve_actions import (
     save_curve,
 )
 from workbench.gui.pages.run_page import RunPage, fitting, misfit, what_is_missing
-from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.curve_form import CurveSetup
 from workbench.gui.pages.utility.messages import ResultsTable, best_line, in_words, no_use, shown
 from workbench.gui.pages.utility.tasks import EVERY, Live, Snapshot, figures_of, run_study, studied
@@ -61,7 +61,7 @@ class UtilityPage(RunPage):
     """What is compared, the curve (or its figures as a table), and what it says in words."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("utility"))
 
         self.setup = CurveSetup(session.undo_stack)
         self.plot = CurvePlot("curve", tr("Accuracy against ε"))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.release_account import CHARGED_AGAIN
 from workbench.gui.pages.run_page import draft_refusal, first_problem
 from workbench.gui.pages.way_marks import BESIDE, Marks, is_poor, way_in
-from workbench.gui.pages.ways import PAGE
 from workbench.gui.pages.ways.table import (
     DecideModel,
     DecideTable,
@@ -65,7 +65,7 @@ class WaysPage(PageFrame):
     """ε with the marks beside it, the table of questions and ways, what is not covered, and Release."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("ways"))
         self._marks = Marks.of(session, jobs)
         self._drawn: tuple[DraftPlan, DrawnWays] | None = None
         self._number = 0

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
+from workbench.gui.pages import page_called
 from workbench.gui.pages.run_page import RunPage, fitting, misfit, offer_models, what_is_missing
-from workbench.gui.pages.why import PAGE
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
@@ -91,7 +91,7 @@ class WhyPage(RunPage):
     """Model, ε and rows; the steps of the cost; the changes that were tried."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, page_called("why"))
         self._result: WhyResult | None = None
         self._studied: object = None
         self._typed = False
