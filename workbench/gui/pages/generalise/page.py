@@ -291,7 +291,7 @@ class GeneralisePage(RunPage):
         for name, one in levels.items():
             same = one.way is not None and type(former.get(name)) is type(one.way)
             words = tr("change the hierarchy of {name}", name=name)
-            self._keep(words, f"generalise of {name}" if same else "", hierarchies={**former, name: one.chosen})
+            self._keep(words, f"generalise/of {name}" if same else "", hierarchies={**former, name: one.chosen})
         self.refresh()
 
     def _set(self, form: Form) -> None:
@@ -302,7 +302,7 @@ class GeneralisePage(RunPage):
             now = vars(settings) | vars(more)
             for key in (key for key in vars(form.value()) if now[key] != former[key]):
                 field = form.field(key)
-                merge = f"generalise {key}" if isinstance(field, QLineEdit) else ""
+                merge = f"generalise/{key}" if isinstance(field, QLineEdit) else ""
                 self._keep(tr("change {title}", title=field.accessibleName()), merge, settings=settings, more=more)
         self.refresh()
 
