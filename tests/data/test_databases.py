@@ -312,7 +312,7 @@ def test_workers_read_between_keys_with_a_password_of_their_own(base, monkeypatc
     assert found.equals(table.frame)
     assert found["own"].to_list() == [str(k * 5 - 600) for k in range(1, 301)]
     base.run("UPDATE keyed SET own = own + 1 WHERE own = 900")
-    with pytest.raises(InputError, match="a worker reads other rows in this table than this computer"):
+    with pytest.raises(InputError, match="a worker reads different rows in this table from this computer"):
         list(parts.each_part(_cells))
     base.run("CREATE TABLE keyed_too () INHERITS (keyed)")
     stored = read_table(base.table("keyed")).stored

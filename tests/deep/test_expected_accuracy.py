@@ -108,7 +108,7 @@ def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch):
     assert found.accuracy > 0.6
     assert found.chance == pytest.approx(1 / 3, abs=0.05)
     assert "public rows" in in_brief(found)
-    assert "only as far as the public ones are like them" in " ".join(in_sentences(found))
+    assert "only if they are like the public ones" in " ".join(in_sentences(found))
     few = ImageSet.of(pixels[:100].astype(np.uint8), codes[:100], ("a", "b", "c"), "made")
     with pytest.raises(InputError, match="100 public rows are too few to learn from; give 266 or more"):
         expected_accuracy(plan, DRAWN, public_rows(DRAWN, few), plan.schedule(600))

@@ -153,7 +153,7 @@ def test_without_a_release_the_highlighted_button_leads_to_where_one_is_made(
     choose(window, attack)
     lead = window.page.primary
     assert (lead.text(), lead.property("look"), lead.isEnabled()) == (button, "primary", True)
-    assert "is released yet" in text_of(window, "note_attack")
+    assert "no release to attack yet" in text_of(window, "note_attack")
     press(window, "attack_run")
     assert window.page.objectName() == page
 
@@ -337,8 +337,8 @@ def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(train
     assert page.attack.currentData() == "membership"
     assert page.form.target == "model"
     assert page.form.missing() == (
-        "Choose rows of other people, who were not used; or hold out a part of the open table, and train on the rest "
-        "or release it."
+        "Choose rows of other people, who were not used; or hold out part of the open table, and release or train "
+        "on the rest."
     )
     others = tmp_path / "others.csv"
     sample_table("iris").frame.write_csv(others)  # the members themselves: an attacker finds nothing

@@ -314,7 +314,7 @@ def test_a_column_that_identifies_a_person_bounds_her_rows_and_is_not_released(w
     assert (plan.unit, plan.rows_per_person, plan.replaces_invalid) == ("who", 3, True)
     assert plan.column("who").action == "drop"
     told = window.findChild(QLabel, "whole_told").accessibleName()
-    assert "Of each who at most 3 rows are read; a release costs 3 times its ε for each person." in told
+    assert "At most 3 rows of each who are read; a release costs 3 times its ε for each person." in told
     assert not window.findChild(QCheckBox, "replace_invalid").isEnabled()
     assert DraftPlan.from_raw(session.plan.to_raw()) == session.plan
     # Who wants the column released is told why not, and nothing is released.
@@ -383,7 +383,7 @@ def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(edi
 
     # A line from a spreadsheet is split and each value kept once.
     paste(editing, qtbot, "Bath, York; Bath\tWells")
-    assert "one value" in said(editing, "domain_problem").lower()
+    assert "single value" in said(editing, "domain_problem").lower()
     assert not editing.findChild(QAbstractButton, "domain_take").isEnabled()
     press(editing, "domain_split")
     assert "more than once: Bath" in said(editing, "domain_told")

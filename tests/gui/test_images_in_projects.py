@@ -157,7 +157,7 @@ def test_images_that_are_gone_can_be_pointed_to(scans, finish, press, project, q
     scans.open(str(project))
     idle(scans)
     assert told(scans, "missing_text") == (
-        f"Scans.workbench.toml: its images are not there any more: {tmp_path / 'scans'}"
+        f"Scans.workbench.toml: its images are no longer there: {tmp_path / 'scans'}"
     )
     assert scans.session.images is None
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(moved))

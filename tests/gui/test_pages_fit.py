@@ -314,7 +314,7 @@ def test_a_note_is_above_the_buttons_that_leave_it_no_room(people, finish, qtbot
     note = people.findChild(QLabel, "note_utility")
     for _ in range(3):
         people.page.foot.addWidget(QPushButton("Standard comparison"))
-    people.page.set_note("All 210 models are trained. Your ε lies between the points: Run adds it.")
+    people.page.set_note("All 210 models are trained. Your ε is between the points: press Run to add it.")
     qtbot.waitUntil(lambda: note.geometry().bottom() <= people.page.primary.y())
     qtbot.waitUntil(lambda: list(clipped(note)) == [])
     people.resize(2400, 800)

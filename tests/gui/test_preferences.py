@@ -52,7 +52,7 @@ def test_a_cluster_is_chosen_warned_of_and_remembered(window, hands, press, qtbo
     assert "is not the address of a Dask scheduler" in said
     assert not usable
     said, usable = _type(dialog, qtbot, "tcp://10.0.0.7:8786")
-    assert "whoever is on the way can read rows" in said
+    assert "anyone on the network can read rows" in said
     assert usable
     for quiet in ("tls://10.0.0.7:8786", "tcp://127.0.0.1:8786"):
         assert _type(dialog, qtbot, quiet) == ("", True)
@@ -63,7 +63,7 @@ def test_a_cluster_is_chosen_warned_of_and_remembered(window, hands, press, qtbo
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (file, ""))
     press(dialog, "cluster_file")
     press(dialog, "cluster_browse")
-    assert "whoever is on the way can read rows" in text_of(dialog, "cluster_said")
+    assert "anyone on the network can read rows" in text_of(dialog, "cluster_said")
     press(dialog, "cluster_save")
     assert window.session.cluster == Settings().cluster == Cluster(file=file)
     dialog = _from_the_menu(hands)

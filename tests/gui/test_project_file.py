@@ -150,7 +150,7 @@ def test_tables_that_moved_changed_or_went_are_told_of_and_closing_may_discard(
     town.open(str(project))
     idle(town)
     assert town.findChild(QLabel, "missing_text").isVisible()
-    assert "its table is not there any more" in town.findChild(QLabel, "missing_text").text()
+    assert "its table is no longer there" in town.findChild(QLabel, "missing_text").text()
     assert town.session.opened is before
     (tmp_path / "moved.csv").write_text(ROWS, "utf-8")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "moved.csv"), ""))

@@ -151,7 +151,7 @@ def test_shares_are_typed_locked_moved_and_refused_and_errors_follow(protect, id
     assert protect.page.shares.index(SEX, ERROR).data().endswith("⚠")
     choose(protect, SEX, ERROR)
     warning = protect.findChild(QLabel, "share_warning")
-    qtbot.waitUntil(lambda: "nearly every value leaves as it is" in warning.text())
+    qtbot.waitUntil(lambda: "nearly every value is published unchanged" in warning.text())
     protect.session.undo_stack.setIndex(0)
     idle(protect)
 

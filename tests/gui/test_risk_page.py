@@ -55,7 +55,7 @@ def test_figures_follow_each_tick_at_once(hands, monkeypatch, tmp_path):
     tick(hands, "age")
     assert hands.text("risk_said") == "2 of 9 rows are unique by these columns (22.22 %); the smallest class has 1 row."
     hands.click_cell(COLUMNS, "ill", "Sensitive")
-    assert hands.text("risk_said").startswith("These figures are of the columns that were ticked before")
+    assert hands.text("risk_said").startswith("These figures are for the columns that were ticked before")
     hands.idle()
     assert figures(hands)["different values of ill (distinct ℓ)"] == "1"
     assert figures(hands)["smallest class (k)"] == "1"

@@ -127,7 +127,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, f
     told = []
     window.jobs.noticed.connect(lambda level, text: told.append(text))
     finish(window, "curve_run")
-    assert told == [f"{kept} models are kept from a run that was stopped."]
+    assert told == [f"{kept} models from a stopped run are kept."]
     tasks = [json.loads(line)[0] for line in record.read_text().splitlines()]
     assert len(tasks) == len(set(tasks)) == MODELS, "no model was trained twice"
     assert not journal.exists()

@@ -115,13 +115,13 @@ def test_a_click_on_a_point_says_what_it_is_and_a_study_of_another_plan_does_not
     for edit in (lambda: session.edit_column(first, "drop it", action="drop"), another_target):
         edit()
         assert (page.primary.objectName(), page.primary.text()) == ("curve_run", "Run")
-        assert note.accessibleName() == "The plan has changed since: Run draws the curve anew."
+        assert note.accessibleName() == "The plan has changed since: press Run to draw the curve again."
         while session.plan != before:
             qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
         assert page.primary.objectName() == "curve_to_train"
     page._best = lambda: None
     page.refresh()
-    none = f"Best way to model species at your ε = {LOW}: none, as none is of use."
+    none = f"Best way to model species at your ε = {LOW}: none, because none is useful."
     assert none in note.accessibleName()
     del page._best
     page.refresh()
@@ -478,7 +478,7 @@ def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility
     utility.jobs.noticed.connect(lambda level, text: told.append(text))
     retype(utility, qtbot, "curve_repeats", "2")
     finish(utility, "curve_run")
-    assert told == [f"{kept} models are kept from a run that was stopped."]
+    assert told == [f"{kept} models from a stopped run are kept."]
     assert len(utility.session.runs) == 1
 
 

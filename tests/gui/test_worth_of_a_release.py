@@ -154,6 +154,6 @@ def test_a_release_whose_file_was_moved_says_so(people, release_into, load, fini
     load(people, "sample:iris")
     load(people, "sample:people")
     finish(people, "tab_released")
-    assert "is not there any more" in text(people, "shown_release_gone")
+    assert "is no longer there" in text(people, "shown_release_gone")
     with Ledger.open() as book:
         assert [r.status for r in book.releases()] == ["charged"]

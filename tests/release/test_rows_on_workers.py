@@ -194,7 +194,7 @@ def test_workers_refuse_another_file_of_that_name(tmp_path, monkeypatch, moment)
             written(path, ROWS, seed=2)
 
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=before))
-    with pytest.raises(InputError, match="a worker reads other bytes in this file than this computer") as refused:
+    with pytest.raises(InputError, match="a worker reads different bytes in this file from this computer") as refused:
         released(plan_of(), path, tmp_path / "out.csv")
     assert left_beside(tmp_path, "a.csv", "moved.csv", *drawn(tmp_path))
     assert bool(drawn(tmp_path)) is (moment == "_draw")

@@ -366,7 +366,7 @@ def test_a_second_run_is_not_charged_while_another_one_goes_on(tmp_path, interru
     def again(*given: Any, **named: Any) -> Iterator[Any]:
         if given[2].work is rows_on_workers._draw and not seen:
             seen.append(True)
-            with pytest.raises(InputError, match="another run is just going on with this release"):
+            with pytest.raises(InputError, match="another run is already continuing this release"):
                 released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
         yield from live(*given, **named)
 

@@ -98,8 +98,8 @@ def risk(
 
     Args:
         frame: the rows.
-        quasi: quasi-identifiers: the columns that an outsider may know of a person.
-        sensitive: columns that an outsider must not learn of a person.
+        quasi: quasi-identifiers: the columns that an outsider may know about a person.
+        sensitive: columns that an outsider must not learn about a person.
         plan: says how the rows are read: codes that it declares are missing.
         sample_fraction: share of the population that the frame has; without it the frame is the whole population.
         population: the rows of the population, in place of ``sample_fraction``.

@@ -123,7 +123,7 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
         raise InputError(what, second.source, "name another table of the same persons", code="join-same")
     if len(second.names) == 1:
         what = "the second table has no column beside that of the person"
-        raise InputError(what, second.source, "name a table that says more of the persons", code="join-empty")
+        raise InputError(what, second.source, "name a table with more about the persons", code="join-empty")
     if (first.decimal == ",") != (second.decimal == ","):
         what = "the two tables are read with different decimal marks"
         raise InputError(what, second.source, "write the numbers of both files with the same mark", code="join-decimal")

@@ -309,11 +309,11 @@ def _there(sent: _Sent, part: _Part) -> Any:
 
 
 def _texts_of(part: _Part, source: str) -> tuple[bytes, ...]:
-    texts, what = part.texts, "a worker reads other bytes in this file than this computer"
-    hint = "give all of them the same file under the same path, and write to it no more"
+    texts, what = part.texts, "a worker reads different bytes in this file from this computer"
+    hint = "give all of them the same file at the same path, and stop writing to it"
     if part.path is not None and address_of(part.path) is not None:
         texts = bytes_between(part.path, part.ranges)
-        what = "a worker reads other rows in this table than this computer"
+        what = "a worker reads different rows in this table from this computer"
         hint = "let every worker see all of its rows, and run it again when nobody writes to it"
     elif part.path is not None and is_remote(part.path):
         texts = ranges_of(part.path, part.ranges)

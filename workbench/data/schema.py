@@ -86,7 +86,7 @@ class Attribute(Parameters):
     missing_codes: tuple[str, ...] | None = texts(
         default=None,
         most=64,
-        help='what the file writes where a value is missing, such as ["-9", "99"], beside an empty cell; [] for none',
+        help='codes that the file uses for missing values, such as ["-9", "99"], beside an empty cell; [] for none',
     )
     date_order: str | None = choice(
         choices=DATE_ORDERS,

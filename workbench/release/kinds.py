@@ -175,7 +175,7 @@ KINDS: tuple[Kind, ...] = (
         work="workbench.release.values_work:values_work",
         plans="workbench.release.values_work:planned",
         before_plan=True,
-        delta="chance that a value which one row alone has is published, below 1/rows; needed for --category",
+        delta="chance that a value that only one row has is published, below 1/rows; needed for --category",
         help="find values of names, bounds of numbers and rows of a person to keep, at an epsilon of their own",
         example="--number age",
     ),

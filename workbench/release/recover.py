@@ -176,7 +176,7 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
     if os.access(found.drawn, os.R_OK) and _in_use(
         found.drawn, found.release
     ):  # what cannot be opened is reported later
-        raise InputError("another run is just going on with this release", str(target), "wait for it")
+        raise InputError("another run is already continuing this release", str(target), "wait for it")
     body = found.release.body
     paid_by = ledger.account_of(found.release.dataset)
     same = (body.get("request"), paid_by) == (request, ledger.account_of(account))
@@ -295,7 +295,7 @@ def _reopened(found: FinishedDraw, *, replace: bool, table: Address | None) -> D
         else:
             part = DrawFolder.reopened(found.part, found.target, CARD, replace=replace)
     if part is None:
-        raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
+        raise InputError("another run is saving this output right now", str(found.target), "wait for it")
     return part
 
 

@@ -38,10 +38,10 @@ class ReportRequest(Parameters):
         default=None,
         shortest=1,
         symbol="A,B",
-        help="quasi-identifiers: the columns that an outsider may know of a person (default: those of the plan)",
+        help="quasi-identifiers: the columns that an outsider may know about a person (default: those of the plan)",
     )
     sensitive: str | None = text(
-        default=None, symbol="C", help="the column that an outsider must not learn of a person (default: the plan's)"
+        default=None, symbol="C", help="the column that an outsider must not learn about a person (default: the plan's)"
     )
     sample_fraction: float | None = real(
         default=None, at_least=1e-12, upto=1.0, symbol="F", help="share of the population that the table has"

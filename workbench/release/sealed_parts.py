@@ -123,7 +123,7 @@ class Sealing:
         self._key = key + self.path.name.encode()
         try:
             if found is not None and not locked(self._opened, otherwise=True):
-                raise InputError("another run is just going on with this release", str(self.target), "wait for it")
+                raise InputError("another run is already continuing this release", str(self.target), "wait for it")
             yield
         finally:
             os.close(self._opened)

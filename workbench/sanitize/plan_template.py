@@ -28,7 +28,7 @@ _MOST_CLASSES = 20
 _HEADER = """A plan of the privacy workbench.
 epsilon is the privacy loss of one row's whole record; the shares of the columns sum to it.
 action: protect (through a mechanism), drop, or keep (published as it is: no epsilon covers it).
-Bounds and domains are public facts: declare them from what everybody may know, never from the rows.
+Bounds and domains are public facts: declare them from public knowledge, never from the rows.
 origin = "guess": this was guessed from the rows, where one row can change it. Nothing is released before you have
 checked it and run  workbench plan --confirm  on this file.
 Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).

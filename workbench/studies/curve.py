@@ -168,7 +168,7 @@ class CurvePlan(Parameters):
         symbol="ε",
         help="privacy losses of a whole row, such as 0.1,1,10 or 0.1:100:13",
     )
-    repeats: int = integer(default=20, at_least=1, upto=10_000, help="80/20 splits that the figures are means of")
+    repeats: int = integer(default=20, at_least=1, upto=10_000, help="number of 80/20 splits to average over")
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")
     evaluate: str = choice(
         choices=(RAW, SANITIZED), default=RAW, help="held-out rows of a sanitised regime: raw or sanitized"

@@ -136,7 +136,7 @@ def in_sentences(found: ExpectedAccuracy, *, from_rows: bool = False) -> tuple[s
             "be easier or harder to classify."
         )
     else:
-        sentences.append("The real rows reach as much only as far as the public ones are like them.")
+        sentences.append("The real rows reach this only if they are like the public ones.")
     if not found.whole:
         sentences.append(
             f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and {found.simulated_batch:,.0f} or so in "

@@ -180,8 +180,8 @@ _MAJORITY = ("always the majority", "always naming the majority")
 _MEAN = ("always the mean", "always saying the mean")
 _ANY_WAY = ("random directions", "directions drawn at random")
 _BOUNDS_ALONE = ("declared bounds alone", "scaling by the declared bounds alone")
-_NO_DIRECTIONS = "These columns have no directions worth finding: even without privacy the components are no better"
-_NOTHING_TO_SCALE = "The declared bounds already say all: even without privacy the figures of the rows are no better"
+_NO_DIRECTIONS = "These columns have no meaningful directions: even without privacy the components are no better"
+_NOTHING_TO_SCALE = "The declared bounds say everything: even without privacy the figures of the rows are no better"
 
 MEASURED: tuple[Measured, ...] = (
     Measured(

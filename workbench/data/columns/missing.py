@@ -26,7 +26,7 @@ class Coded(Protocol):
 
     @property
     def missing_codes(self) -> tuple[str, ...] | None:
-        """What the file writes where a value is missing."""
+        """How the file marks a missing value."""
 
 
 def codes_of(columns: Iterable[Coded]) -> dict[str, tuple[str, ...]]:

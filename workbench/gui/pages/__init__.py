@@ -105,7 +105,7 @@ PAGES: tuple[Page, ...] = (
         ),
         keys=tr_later(
             "Tab moves to the next fact, Return edits it. Ctrl+V pastes a block from a spreadsheet from the current "
-            "cell on, Ctrl+D gives all selected columns what the current cell says. Select a name with ⚠ to see the "
+            "cell on, Ctrl+D copies the current cell to all selected columns. Select a name with ⚠ to see the "
             "reason below the table. Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then "
             "changes all of them. Ctrl+F filters by name; a click on a heading, or Alt+S, sorts the view."
         ),
@@ -119,10 +119,10 @@ PAGES: tuple[Page, ...] = (
         known_as="k-anonymity l-diversity t-closeness uniqueness SUDA HIPAA prosecutor journalist marketer",
         state=_is_known,
         about=tr_later(
-            "Tick what an outsider may know of a person (quasi-identifiers), and what nobody must learn (sensitive "
+            "Tick what an outsider may know about a person (quasi-identifiers), and what nobody must learn (sensitive "
             "columns). The figures follow at once: unique rows, the chance that somebody is found, how much a class "
-            "of rows that look alike gives away. Open a released file as a table to see the same of it. Removing "
-            "names and grouping values lowers these figures, and none of them is a guarantee: only ε is."
+            "of rows that look alike gives away. Open a released file as a table to see the same figures for it. "
+            "Removing names and grouping values lowers these figures, and none of them is a guarantee: only ε is."
         ),
         keys=tr_later("Space ticks a column as known, or all that are selected. Ctrl+Return shows the figures."),
     ),
@@ -137,8 +137,8 @@ PAGES: tuple[Page, ...] = (
         about=tr_later(
             "Each row is a question that recipients will ask, each column a way to release. A cell shows how close to "
             "the truth the answer will be at the chosen ε, with ✓ where that is close enough. The marks follow from "
-            "the declared facts and the number of rows; none of the rows is read. Show the truth draws once from the "
-            "rows, and what it shows is private."
+            "the declared facts and the number of rows; no row is read. Show the truth draws once from the rows, "
+            "and what it shows is private."
         ),
         keys=tr_later(
             "Click a heading, or press Return in a cell, to choose a way. Press F2 in “within” to type how close an "
@@ -223,7 +223,7 @@ PAGES: tuple[Page, ...] = (
             "Train a private model. Its cost, noise, steps and memory are shown before it starts. The budget is "
             "charged first, and training stops before it would exceed the cap."
         ),
-        keys=tr_later("The metrics of a run are private. Only the finished model is released."),
+        keys=tr_later("The metrics of a run are private; only the finished model is released."),
     ),
     Page(
         name="utility",
@@ -267,9 +267,9 @@ PAGES: tuple[Page, ...] = (
         topic="models",
         known_as="prediction apply a model",
         about=tr_later(
-            "A released model says what it predicts for each row of the open table, a network for each of your "
-            "images. That costs nothing, because the model was paid for when it was released, or was trained on a "
-            "released table alone. The predictions follow from the rows or the images, so they are as private as "
+            "A released model predicts each row of the open table, or each of your images if it is a network. That "
+            "costs nothing, because the model was paid for when it was released, or was trained on a released "
+            "table alone. The predictions follow from the rows or the images, so they are as private as "
             "these."
         ),
         keys=tr_later("Ctrl+Return predicts."),
@@ -279,7 +279,7 @@ PAGES: tuple[Page, ...] = (
         title=tr_later("Where accuracy goes"),
         room="models",
         under="utility",
-        help=tr_later("Where the accuracy of a private model goes, and what would help most"),
+        help=tr_later("Where a private model loses accuracy, and what would help most"),
         topic="curves",
         known_as="why it costs where accuracy goes",
         state=lambda session: "ready" if has_run(session, "why") else "empty",
@@ -287,8 +287,8 @@ PAGES: tuple[Page, ...] = (
             "The same rows are trained without privacy, clamped to the declared bounds, with the private model but "
             "without its noise, and with it: each difference says what that step costs. Then one thing is changed at "
             "a time (twice the ε, twice the rows, half of the attributes, tighter bounds) to see what would help "
-            "most. It spends none of the budget, as nothing of it is released; made-up rows are of no person and may "
-            "be shown."
+            "most. It spends none of the budget, because none of it is released; made-up rows describe no real "
+            "person and may be shown."
         ),
         keys=tr_later("Ctrl+Return runs the study, Esc stops it."),
     ),
@@ -334,15 +334,15 @@ PAGES: tuple[Page, ...] = (
         name="attack",
         title=tr_later("Attack"),
         room="released",
-        help=tr_later("What an attacker learns of a person from a release or a model"),
+        help=tr_later("What an attacker can learn about a person from a release or a model"),
         topic="attacks",
         known_as="attack singling out linkability inference reconstruction membership anonymeter",
         state=lambda session: "ready" if has_run(session, "attack") else "empty",
         about=tr_later(
-            "Attacks on a release or a model, measured by how often they are right: about people who were released, "
-            "about people who were not (the control set), and by a guess without the release. Beside them is the most "
-            "that the ε of the release allows. It costs nothing, and is private: it is computed from the original "
-            "rows."
+            "Attacks on a release or a model, measured by how often they are right: about people in the release, "
+            "about people who are not in it (the control set), and compared with a guess without the release. "
+            "Beside them is the most that the ε of the release allows. Attacks cost no budget. Their results are "
+            "private, because they are computed from the original rows."
         ),
         keys=tr_later("Ctrl+Return attacks, Esc stops it; Ctrl+C copies the selected lines."),
     ),
@@ -350,7 +350,7 @@ PAGES: tuple[Page, ...] = (
         name="estimate",
         title=tr_later("Estimates"),
         room="released",
-        help=tr_later("What a released table says of the original: figures with intervals"),
+        help=tr_later("What a released table says about the original: figures with intervals"),
         topic="release",
         about=tr_later(
             "Means, shares, quantiles and correlations of the original table, estimated from a released file and its "
@@ -376,7 +376,7 @@ PAGES: tuple[Page, ...] = (
         name="calculator",
         title=tr_later("Calculator"),
         room="tools",
-        help=tr_later("What training a network would cost, and how ε moves with rows, batch, noise, epochs and δ"),
+        help=tr_later("What training a network would cost, and how ε depends on rows, batch, noise, epochs and δ"),
         topic="epsilon",
         known_as="budget calculator",
         about=tr_later(
@@ -405,13 +405,13 @@ PAGES: tuple[Page, ...] = (
         name="explain",
         title=tr_later("What ε means"),
         room="tools",
-        help=tr_later("How much an ε lets anybody learn, what others have published, and which one to begin with"),
+        help=tr_later("How much anyone can learn at an ε, what others have published, and which one to start with"),
         topic="epsilon",
         known_as="explain epsilon delta belief",
         about=tr_later(
             "What ε and δ say about one person, with tables that follow the ε at the top: beliefs, an insurer, "
             "several releases, several rows of one person, who has to be trusted, and why k-anonymity is no "
-            "guarantee. Three questions lead to a range of ε to begin with. Nothing on this page reads the table or "
+            "guarantee. Three questions lead to a range of ε to start with. Nothing on this page reads the table or "
             "costs anything."
         ),
         keys=tr_later("The slider and the field at the top change ε. Ctrl+E explains the plan's ε beside any page."),

@@ -362,9 +362,9 @@ class MissingPanel(_Offer):
         name = tr("The unsaved work") if path is None else capital(path.name)
         source = gone.project.source
         self._say(
-            tr("{name}: its images are not there any more: {source}", name=name, source=source)
+            tr("{name}: its images are no longer there: {source}", name=name, source=source)
             if images
-            else tr("{name}: its table is not there any more: {source}", name=name, source=source)
+            else tr("{name}: its table is no longer there: {source}", name=name, source=source)
         )
         self._folder.setVisible(images)
 

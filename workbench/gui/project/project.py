@@ -45,9 +45,9 @@ class SourceMissingError(InputError):
 
     def __init__(self, project: Planned, digest: str) -> None:
         what = (
-            tr("the project's table is not there any more")
+            tr("the project's table is no longer there")
             if project.declared is None
-            else tr("the project's images are not there any more")
+            else tr("the project's images are no longer there")
         )
         super().__init__(what, project.source, tr("choose where to find it now"))
         self.project, self.digest = project, digest
@@ -117,7 +117,9 @@ def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
     gone, new = [n for n in before if n not in now], [n for n in now if n not in before]
     out = []
     if gone:
-        out.append(tr("The table no longer has {columns}: what the plan said of it is gone.", columns=together(gone)))
+        out.append(
+            tr("The table no longer has {columns}: what the plan said about it is gone.", columns=together(gone))
+        )
     if new:
         out.append(
             tr(

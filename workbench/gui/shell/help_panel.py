@@ -67,8 +67,8 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "data",
         tr_later("Open a table"),
         tr_later(
-            "Drop a file on the window, or press Open sample to learn with invented people. What you "
-            "open stays on this computer; nothing is published before you press Release."
+            "Drop a file on the window, or press Open sample to learn with invented people. What you open stays on "
+            "this computer; nothing is published until you press Release."
         ),
     ),
     (
@@ -76,7 +76,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         tr_later("Say who needs what"),
         tr_later(
             "Three questions: who gets the release, which columns they need, what they will ask of it. A plan follows "
-            "from the answers. What nobody needs is not released, and leaves more accuracy for the rest."
+            "from the answers. Columns that nobody needs are not released, which leaves more accuracy for the rest."
         ),
     ),
     (

@@ -93,7 +93,7 @@ class PreferencesDialog(QDialog):
                 plain = bool(unencrypted([scheduler_address(text)]))
             except ParameterError as error:
                 problem, plain = sentence(error), False
-        open_way = tr("Over tcp:// whoever is on the way can read rows. Use tls://, with certificates on all machines.")
+        open_way = tr("Over tcp:// anyone on the network can read rows. Use tls://, with certificates on all machines.")
         say(self._said, problem or (open_way if plain else ""))
         self._save.setEnabled(not problem and (self._kind == HERE or bool(text)))
 

@@ -47,7 +47,7 @@ HELP = tr_later(
     "categories, 0 to 1. Corrected for chance: 0 means no relationship. Arrow keys go from pair to pair."
 )
 LOST_ADVICE = tr_later("Drop columns, or release synthetic rows or a private model.")
-NOTHING = tr_later("A correlation needs two columns that leave: protect or keep another one.")
+NOTHING = tr_later("A correlation needs two released columns: protect or keep another one.")
 
 
 class PairMap(Chart):
@@ -184,7 +184,7 @@ class PairMap(Chart):
         title = f"{self._pairs.names[one]} × {self._pairs.names[other]}"
         kind = measure(self._pairs.numeric[one], self._pairs.numeric[other])
         if math.isnan(before) and math.isnan(after):
-            return tr("{title}: there is no correlation to compute, as one of the two does not vary.", title=title)
+            return tr("{title}: there is no correlation to compute, because one of the two does not vary.", title=title)
         figures = {"title": title, "before": written(before), "after": written(after), "measure": tr_sentence(kind)}
         if math.isnan(after - before):
             return tr("{title}: {before} before, {after} after the draw ({measure})", **figures)

@@ -234,7 +234,7 @@ SURE = {
 }
 """By whether an attribute is named, and whether a belief keeps more than :data:`NOTHING`."""
 
-REPLACED = tr_later("This counts as ε = {epsilon}: a fact is one row in place of another.")
+REPLACED = tr_later("This counts as ε = {epsilon}, because changing a fact replaces one row with another.")
 """Said unless all that is released are noisy rows."""
 
 

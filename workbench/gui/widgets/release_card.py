@@ -160,7 +160,7 @@ class ReleasedCard(Card):
         locked = tr("locked · release {id}", id=step.release_id)
         self._add_line(row((title, 1), label(locked, "muted", name=f"{self._begins}_id")))
         if not step.files:
-            gone = tr("It was written to {folder} and is not there any more.", folder=step.output)
+            gone = tr("It was written to {folder} and is no longer there.", folder=step.output)
             self.body.addWidget(label(gone, "muted", wrap=True, name=f"{self._begins}_gone"))
 
     def _list_file(self, word: str, path: Path) -> None:

@@ -67,7 +67,7 @@ def paste_cells(
     if not width:
         raise ParameterError(tr("the clipboard holds no cells"), hint=tr("copy a block of cells first"))
     if place + width > (most or len(model.columns)):
-        what = tr("the block is {columns} wide, which do not fit from here on", columns=count(width, "column"))
+        what = tr("the block is {columns} wide, which does not fit from here on", columns=count(width, "column"))
         raise ParameterError(what, hint=tr("start further left"))
     names = {model.name_at(row): row for row in range(model.height())}
     named = place == 0 and model.columns[0].edit is None
@@ -77,7 +77,7 @@ def paste_cells(
         block = list(block) * len(rows)
     if len(block) > len(rows):
         what = tr(
-            "the block has {rows}, and there are {left} from here on",
+            "the block has {rows}, and only {left} fit from here on",
             rows=count(len(block), "row"),
             left=count(len(rows), "row"),
         )
@@ -182,9 +182,9 @@ class SettingsTable(TableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._arrange_heads()
         if isinstance(model, EditedModel) and any(column.edit or column.tick for column in model.columns):
-            tip = tr("Give all selected rows what the current cell says")
+            tip = tr("Copy the current cell to all selected rows")
             self.add_action("fill", tr("Use for All Selected"), self.fill, tip, "Ctrl+D")
-            tip = tr("Take a block of cells from a spreadsheet, from this cell on")
+            tip = tr("Paste a block of cells from a spreadsheet, starting at this cell")
             self.add_action("paste", tr("Paste"), self.paste, tip, "Ctrl+V")
         if private is not None:
             self.let_copy(private)

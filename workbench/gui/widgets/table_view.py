@@ -45,11 +45,11 @@ LETTERS = 20  # pixels of a line of text at 100 %
 WIDTH = 150
 TIPS = {
     "columns": tr_later(
-        "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all "
+        "Show only the columns whose name contains these letters. Several can be selected (Ctrl+A: all "
         "in sight) and edited at once"
     ),
-    "lines": tr_later("Show only the lines in which these letters occur"),
-    "rows": tr_later("Show only the rows in which these letters occur"),
+    "lines": tr_later("Show only the lines that contain these letters"),
+    "rows": tr_later("Show only the rows that contain these letters"),
 }
 SHOW = {
     "columns": tr_later("Show columns by name"),

@@ -27,22 +27,24 @@ _MODEL = (
 ATTACKS: tuple[Attack, ...] = (
     Attack("singling-out", "Singling out", "find conditions that exactly one person meets", _TABLE),
     Attack("linkability", "Linkability", "join two files about the same people through the release", _TABLE),
-    Attack("inference", "Inference", "guess a secret from what is known of a person", _TABLE),
+    Attack("inference", "Inference", "guess a secret from what is known about a person", _TABLE),
     Attack("membership", "Membership", "find out who was used to train a model", _MODEL),
     Attack(
         "closest",
         "Distance to the closest record",
-        "find out who is in a release by the nearest of its rows",
+        "find out who is in a release from its nearest rows",
         (_RELEASE, _ORIGINAL, _OTHERS),
     ),
     Attack("inversion", "Model inversion", "infer a column of a person from a model and all her other columns", _MODEL),
     Attack(
         "reconstruction",
         "Reconstruction",
-        "give back everybody's secret bit from many counts",
+        "recover everyone's secret bit from many counts",
         (_STATISTICS, _ORIGINAL, _CONTROL),
     ),
-    Attack("link", "Linking", "look up people in the release by what is known of them", (_RELEASE, _KNOWN, _CONTROL)),
+    Attack(
+        "link", "Linking", "look up people in the release by what is known about them", (_RELEASE, _KNOWN, _CONTROL)
+    ),
     Attack("traces", "Location traces", "single people out by a few points of a generated sample of traces"),
 )
 

@@ -13,8 +13,9 @@ from workbench.risk.attacks.bound import Guarantee, most
 LEVEL = 0.95  # confidence of the intervals where nothing else is asked for
 
 NO_CONTROL = (
-    "Without a control set, what the attack learned of these people cannot be separated from what holds for everybody: "
-    "the risk is not corrected. Released rows cannot be held out afterwards; keep some back before a release."
+    "Without a control set, what the attack learned about these people cannot be separated from what holds for "
+    "everybody: the risk is not corrected. Released rows cannot be held out afterwards; keep some back before a "
+    "release."
 )
 NO_BOUND = (
     "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."

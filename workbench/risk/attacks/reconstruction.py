@@ -63,7 +63,7 @@ class Reconstruction(Parameters):
         shortest=1,
         title="known columns",
         empty="all others",
-        help="columns that the attacker knows of everybody (default: all others)",
+        help="columns that the attacker knows about everyone (default: all others)",
     )
     attacks: int = integer(
         default=200,

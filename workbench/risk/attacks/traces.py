@@ -34,7 +34,7 @@ class Traces(Parameters):
         at_least=1,
         upto=_MOST_POINTS,
         title="known points",
-        help="points that the attacker knows of a person",
+        help="points that the attacker knows about a person",
     )
     people: int = integer(
         default=10_000, at_least=100, upto=200_000, title="people", help="people of the generated sample"

@@ -27,10 +27,10 @@ class RiskOptions(Parameters):
     """What is measured, and of which columns."""
 
     quasi: tuple[str, ...] = texts(
-        shortest=1, symbol="A,B", help="quasi-identifiers: the columns that an outsider may know of a person"
+        shortest=1, symbol="A,B", help="quasi-identifiers: the columns that an outsider may know about a person"
     )
     sensitive: tuple[str, ...] = texts(
-        default=(), symbol="C", help="sensitive columns: what an outsider must not learn of a person"
+        default=(), symbol="C", help="sensitive columns: what an outsider must not learn about a person"
     )
     sample_fraction: float | None = real(
         default=None,

@@ -123,8 +123,8 @@ def reidentification(subject: Subject) -> dict[str, Any]:
 
 def _reidentification_lines(found: Mapping[str, Any]) -> list[Line]:
     risk, threshold = found["risk"], percent(found["risk"]["threshold"])
-    knows = "the chance of whoever knows that a person is in the table to take the right row"
-    guesses = "the chance of whoever does not know that the person is in the table"
+    knows = "the chance that someone who knows that a person is in the table picks the right row"
+    guesses = "the chance for someone who does not know that the person is in the table"
     prosecutor, journalist = risk["prosecutor"], risk["journalist"]
     return [
         Line("highest, presence known (prosecutor)", percent(prosecutor["highest"]), knows),
@@ -144,7 +144,7 @@ def _reidentification_lines(found: Mapping[str, Any]) -> list[Line]:
         Line(
             "average over all rows (marketer)",
             percent(risk["marketer"]["average"]),
-            "share of the rows that are found by a guess in each class",
+            "share of the rows found by guessing in each class",
         ),
     ]
 

@@ -133,16 +133,16 @@ CHANGES: tuple[Change, ...] = (
     Change(
         ATTRIBUTES,
         "Half of the attributes",
-        "Only the half of the attributes that says most about the target, found by looking at the rows.",
+        "Only the half of the attributes that is most related to the target, found by looking at the rows.",
         _half_of_the_attributes,
-        "Fewer attributes are not tried: there is one only, or the model makes columns of all of them.",
+        "Fewer attributes were not tried: there is only one, or the model uses all of them.",
     ),
     Change(
         BOUNDS,
         "Tighter bounds",
         "Bounds of numbers that leave out 2 % of the training rows at each end, found by looking at the rows.",
         _tighter_bounds,
-        "Tighter bounds are not tried: the declared ones are tight, or there are none that the model could do without.",
+        "Tighter bounds were not tried: the declared ones are tight already, or the model uses none.",
     ),
 )
 """What the study tries, one entry each; each is tried alone."""

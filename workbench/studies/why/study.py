@@ -53,7 +53,7 @@ class WhyPlan(Parameters):
 
     model: str = text(default="naive-bayes", help="the model")
     epsilon: float = real(at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="privacy loss of the model")
-    repeats: int = integer(default=20, at_least=2, upto=10_000, help="80/20 splits that the figures are means of")
+    repeats: int = integer(default=20, at_least=2, upto=10_000, help="number of 80/20 splits to average over")
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")
 
     def __post_init__(self) -> None:
@@ -257,9 +257,7 @@ LOSSES = {
     PRIVATE: "{loss} from the noise",
 }
 
-BOUNDS_HINT = (
-    "Bounds have to be public: look for tighter ones in what everybody may know, not in the rows of this study."
-)
+BOUNDS_HINT = "Bounds have to be public: look for tighter ones in public knowledge, not in the rows of this study."
 
 
 @dataclass(frozen=True)
@@ -329,7 +327,7 @@ def _cost(result: WhyResult) -> str:
 def _help(result: WhyResult) -> str:
     best = result.best
     if best is None:
-        return "None of the changes that were tried helps for sure."
+        return "None of the changes that were tried clearly helps."
     gain = result.gains[best]
     title = next(change.title for change in CHANGES if change.name == best)
     stated = f"{title} would help most: {gain.mean:+.3f} ± {gain.standard_error:.3f}."

@@ -248,12 +248,10 @@ class AttackForm(QWidget):
                     itself = tr("The open table is the release itself.")
                     return first if self._session.opened is None else f"{itself} {first}"
                 if needed.name in MADE_IN and self._target is not None and not self._target.count():
-                    return tr(
-                        "Nothing that this could attack is released yet: release something first, or browse for a file."
-                    )
+                    return tr("There is no release to attack yet: release something first, or browse for a file.")
                 if needed.name in OTHERS:
                     return tr(
-                        "Choose {what}; or hold out a part of the open table, and train on the rest or release it.",
+                        "Choose {what}; or hold out part of the open table, and release or train on the rest.",
                         what=tr_sentence(needed.help),
                     )
                 return tr("Choose {what}.", what=tr_sentence(needed.help))

@@ -145,15 +145,15 @@ COLUMNS = (
     Column(
         tr_later("Membership"),
         help=tr_later(
-            "How often an attacker names the one of two people who was used (0.5: by chance): a mean with its 95 % "
-            "interval"
+            "Given two people, one of whom was used, how often an attacker picks the right one (0.5: by chance): "
+            "a mean with its 95 % interval"
         ),
         width=140,
         right=True,
     ),
     Column(
         tr_later("Repeats"),
-        help=tr_later("Random splits of the rows that the figure is a mean of"),
+        help=tr_later("Number of random splits over which the figure is averaged"),
         width=84,
         right=True,
     ),
@@ -352,7 +352,7 @@ def _epsilon(line: Line) -> Cell:
         return Cell(at_most(exact), tip=tip, exact=entered(exact), key=float(exact))
     assert line.study is not None
     if line.study.without_privacy:
-        return Cell(tr("any"), "muted", tr("Trained without privacy: its figure is the same at every ε"))
+        return Cell(tr("any"), "muted", tr("Trained without privacy: the figure is the same at every ε"))
     tested = line.study.epsilons
     ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
     return Cell(ends, tip=tr("Tested at ε = {tested}", tested=_listed(tested)), key=tested[0])
@@ -456,7 +456,7 @@ def _repeats(line: Line) -> Cell:
 
 def _place(line: Line) -> Cell:
     if line.release is None:
-        return NONE._replace(tip=tr("A study: nothing of it was released"))
+        return NONE._replace(tip=tr("A study: none of it was released"))
     release, folder = line.release, folder_of(line)
     if release.status == "reserved":
         stated, look = tr("… reserved"), "warn"

@@ -162,7 +162,7 @@ class ComparePage(PageFrame):
         Explainable(self.table, session, self._asked)
         self.filter = TableFilter(self.table, "lines")
         self.measure = named(ChoiceBox(), "compare_metric", tr("Metric"), tr("Which figure is listed and drawn"))
-        tip = tr("The ε that the listed figures are of; the picture shows every tested one")
+        tip = tr("The ε of the listed figures; the picture shows every tested one")
         self.epsilon = named(ChoiceBox(), "compare_epsilon", tr("ε of the listed figures"), tip)
         tip = tr("Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines")
         self._copy = button(tr("Copy"), "compare_copy", tip=tip, press=self.copy)

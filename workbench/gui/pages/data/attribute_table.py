@@ -122,7 +122,7 @@ class Histogram(Chart):
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
 OPEN_TEXT = tr_later("not declared")
 ROLE_HELP = tr_later(
-    "What the column is in a disclosure: who somebody is, what is to be hidden, what is to be predicted"
+    "What the column does in a disclosure: it identifies people, has to stay secret, or is to be predicted"
 )
 LOWER_HELP = tr_later("Public lower bound, or the public list of values: {public}")
 SPREAD_HELP = tr_later("How the values are spread: private, not for release")
@@ -148,7 +148,7 @@ class AttributeModel(PlanModel):
     """The draft's columns beside their private profile; every edit is a step that can be undone."""
 
     def __init__(self, session: Session) -> None:
-        public = tr("from what everybody may know, never from the rows")
+        public = tr("from public knowledge, never from the rows")
         columns = (
             Column(tr("Attribute"), self._name, tr("The column of the table"), width=134, grows=0.25),
             Column(tr("Role"), self._role, tr(ROLE_HELP), width=136, choices=(NO_ROLE, *ROLES), edit=self._take_role),

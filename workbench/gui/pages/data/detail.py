@@ -54,8 +54,8 @@ ORDERS = (
 )
 HELP = {
     "missing_codes": tr_later(
-        "What the file writes where a value is missing, such as -9 or 99, with commas between. Such a cell counts as "
-        "missing before anything else is read of it; it must be known from the file's description, not from the rows"
+        "Codes that the file uses for missing values, such as -9 or 99, with commas between. Such a cell counts as "
+        "missing before it is read in any other way; take the codes from the file's description, not from the rows"
     ),
     "missing": tr_later(
         "What happens to a row without a value. Stop: the release stops and names the row. Keep as "
@@ -63,7 +63,7 @@ HELP = {
     ),
     "date_order": tr_later(
         "Day or month first, in a date with the year last: is 03/12/2020 the 3rd of December or the "
-        "12th of March? It must be known to everybody, because it decides how every row is read"
+        "12th of March? It must be public knowledge, because it decides how every row is read"
     ),
     "other": tr_later(
         "The value that replaces whatever is not in the list. Without one, a row with such a value "
@@ -112,7 +112,7 @@ class ReadingFacts(QWidget):
         self.codes = named(
             QLineEdit(),
             "fact_missing_codes",
-            tr("What the file writes where a value is missing"),
+            tr("How the file marks a missing value"),
             tr(HELP["missing_codes"]),
         )
         self.codes.setPlaceholderText(tr("none"))
@@ -290,12 +290,10 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
 
 HEIGHT = 268
 PICTURE, LEAST_PICTURE = 260, 200
-DECLARE_VALUES = tr_later(
-    "Declare the values it can take from what everybody may know: the rows themselves are private."
-)
-DECLARE_BOUNDS = tr_later("Declare its public bounds from what everybody may know: the rows themselves are private.")
+DECLARE_VALUES = tr_later("Declare the values it can take from public knowledge: the rows themselves are private.")
+DECLARE_BOUNDS = tr_later("Declare its public bounds from public knowledge: the rows themselves are private.")
 FIND = tr_later(
-    "Have a release find values or bounds of the selected columns, at an ε of its own: the plan takes what it publishes"
+    "Find values or bounds of the selected columns by a release with its own ε; the plan uses what it publishes"
 )
 FINDABLE = ("category", "integer", "real")
 DECLARE_BELOW = {
@@ -340,7 +338,7 @@ class AttributeDetail(DetailCard):
         for press in (self._take, self._find, self._target, self._drop):
             once(press)
         self._label = label("", wrap=True, name="detail_label")
-        self._label.setToolTip(tr("What the file says of the column and of its values; nobody has confirmed it"))
+        self._label.setToolTip(tr("What the file says about the column and its values; nobody has confirmed it"))
         stated = scrolled_words(self._label, self._role, self._suspicions, self._notes, self._warning, self._problem)
         buttons = lines(self._take, self._find, self._drop, self._target, None, spacing=4)
         # The buttons come first: in a low window the card is scrolled, and no button of it out of sight.
@@ -466,7 +464,7 @@ def _notes_text(column: DraftColumn) -> str:
     if not column.protected or column.bounds_origin == "data":
         return ""
     if column.bounds_origin == "released":
-        return tr("Found by a release, at an ε of its own: what ε covers is not all there is.")
+        return tr("Found by a release with its own ε: values of few rows may be missing.")
     if column.numeric:
         return tr("Its public bounds are declared.")
     return tr("Its public values are declared.")

@@ -49,9 +49,9 @@ HELP = tr_later(
     "looks wrong, state below how the file is written."
 )
 REPLACE = tr_later(
-    "Open the file with each row that has not the right number of cells as an empty row, and let "
-    "the plan replace all other invalid values too: what is missing is kept as ‘missing’, what "
-    "is outside the bounds becomes the nearest bound"
+    "Open the file, count each row with the wrong number of cells as an empty row, and let the plan replace all "
+    "other invalid values too: missing ones are kept as ‘missing’, numbers outside the bounds become the nearest "
+    "bound"
 )
 
 LINE = 22
@@ -339,7 +339,7 @@ class DialectForm(Card):
         self._opened: OpenTable | None = None
         self._doubts = label("", "warn", wrap=True, name="dialect_doubts")
         self.form.changed.connect(lambda: self._again.setEnabled(self.form.value() is not None))
-        about = tr("What is left open is guessed. What you declared about columns of the same name stays.")
+        about = tr("What you leave open is guessed. Declared facts of columns with the same name are kept.")
         parts = row(self._part_title, self.part, None, spacing=12)
         self.body.addWidget(label(tr("How the file is written"), "heading"))
         self.body.addWidget(label(about, "muted", wrap=True))

@@ -67,9 +67,9 @@ def declared(path: Path, plan: DraftPlan, kinds: Mapping[str, str]) -> Imported:
 
 
 TIP = tr_later(
-    "A CSV with the header name,role,kind,lower,upper,values,missing,missing_codes,date_order: what is publicly known "
-    "of each column. Dates as 1990-12-31, values separated by |, missing as refuse or own-value, missing_codes as "
-    "-9|99, date_order as day-first or month-first; an empty cell declares nothing"
+    "A CSV with the header name,role,kind,lower,upper,values,missing,missing_codes,date_order: what is publicly "
+    "known about each column. Dates as 1990-12-31, values separated by |, missing as refuse or own-value, "
+    "missing_codes as -9|99, date_order as day-first or month-first; an empty cell declares nothing"
 )
 
 

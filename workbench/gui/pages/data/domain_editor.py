@@ -37,7 +37,7 @@ HELP = tr_later(
     "One value per line, exactly as the table writes it: capital letters and spaces count. A "
     "list can be pasted. Empty lines are left out."
 )
-PUBLIC = tr_later("Everybody may know this list, whatever these rows contain")
+PUBLIC = tr_later("This list is public knowledge, whatever these rows contain")
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class DomainEditor(Card):
             text, fits = f"✕ {as_sentence(tr_sentence(error.what))}" if found.values else "", False
         self._take.setEnabled(fits)
         if len(found.values) == 1:
-            text = tr("✕ One value alone says nothing of anybody: list at least two, or drop the column.")
+            text = tr("✕ A single value says nothing about anyone: list at least two, or drop the column.")
         say(self._problem, text)
         mark_wrong(self.text, bool(text))
 
@@ -239,7 +239,7 @@ TOOLS: dict[str, tuple[str, str, Callable[[list[str]], list[str]]]] = {
     ),
     "sort": (
         tr_later("Sort"),
-        tr_later("Put the lines in the order of the alphabet"),
+        tr_later("Sort the lines alphabetically"),
         lambda lines: sorted(line for line in lines if line.strip()),
     ),
 }

@@ -160,7 +160,7 @@ NAMES = TextsField(shortest=2)
 _NAME = re.compile(r'(?:^|[,\n])[ \t]*(?:(")((?:[^"]|"")*)"[ \t]*(?=[,\n]|\Z)|([^,\n]*))')
 ROLE_MEANING = {
     None: tr_later("No role chosen: taken as neither identifying nor sensitive."),
-    "identifier": tr_later("Identifier: it says by itself who somebody is; best dropped."),
+    "identifier": tr_later("Identifier: it identifies a person by itself; best dropped."),
     "quasi-identifier": tr_later("Quasi-identifier: with other columns it may single a person out."),
     "sensitive": tr_later("Sensitive: must not be learned about any person."),
     "target": tr_later("Target: what models learn to predict from the other columns."),

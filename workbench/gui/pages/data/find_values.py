@@ -51,15 +51,15 @@ FIELDS = {"epsilon": RealField(symbol="ε", above=0, upto=1e6), "delta": RealFie
 FIRST = Decimal("0.2")
 WORDS = {
     "epsilon": tr_later("ε of one row, shared by what is found"),
-    "delta": tr_later("δ, the chance that a value of one row alone is shown"),
+    "delta": tr_later("δ, the chance that a value that only one row has is shown"),
 }
 ABOUT = {
-    "category": tr_later("Of {columns} the values that enough rows have are found; the others count as ‘other’."),
-    "number": tr_later("Of {columns} bounds are found: powers of two around the numbers that enough rows have."),
+    "category": tr_later("For {columns}, the values that enough rows have are found; the others count as ‘other’."),
+    "number": tr_later("For {columns}, bounds are found: powers of two around the numbers that enough rows have."),
 }
 PAID = tr_later(
-    "It is a release as any other: charged, certified and written into a file. Nothing else of the rows is shown, and "
-    "ε covers what the plan takes of it."
+    "This is a release like any other: charged, certified and written to a file. Nothing else about the rows is "
+    "shown, and ε covers what the plan takes from it."
 )
 PERSONS = tr_later("how many rows of each {unit} to keep; then one row of each is read")
 

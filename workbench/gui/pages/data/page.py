@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 JOIN, LEAVE = tr_later("Join a second table…"), tr_later("Leave {title} out")
 JOIN_TIP = tr_later(
-    "A second table about the same persons: each row gets what one row of it says of the row's person. ε then covers "
+    "A second table about the same persons: each row gets the columns of its person from that table. ε then covers "
     "all rows of a person in both tables, and both share one account"
 )
 

@@ -28,7 +28,7 @@ EVERY = tr_later("Every public fact is declared.")
 ONWARD_TIP = tr_later("See what a recipient would get at which ε, and choose the way to release")
 CONFIRM = tr_later("These are right, and they are public knowledge")
 CONFIRM_TIP = tr_later(
-    "Nothing is released by a guess: a single row could change it, and with it every released "
+    "Nothing is released on a guess: a single row could change it, and with it every released "
     "value. Look at the names of the columns, at the kinds marked ? and at what a missing value "
     "means, and correct what is wrong. Then confirm the rest; Ctrl+Z takes it back"
 )
@@ -227,7 +227,7 @@ WIDEST = 860
 DROP = tr_later(
     "Drop a table here (text, Parquet, Excel, SPSS, Stata and more), or a set of images for a network, or choose one."
 )
-SAFE = tr_later("What you open stays on this computer. Nothing is published before you press Release.")
+SAFE = tr_later("What you open stays on this computer. Nothing is published until you press Release.")
 
 
 class StartPanel(QWidget):

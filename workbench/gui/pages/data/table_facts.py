@@ -23,13 +23,13 @@ from workbench.sanitize.writing import shielded
 
 TITLE = tr_later("Rows per person")
 PERSON = tr_later(
-    "The most rows that belong to one person. ε covers one row; somebody with three rows is "
-    "covered by three times as much, and that is what a release is charged"
+    "Maximum rows per person. ε covers one row; a person with three rows is covered by three times that ε, and that "
+    "is what a release is charged"
 )
 UNIT = tr_later(
-    "The column that identifies a person. Of each person only so many rows are read as are stated here, chosen at "
-    "random, and the others count as empty: then nobody can change more, whatever the table says. The column is never "
-    "released; a row without a value in it is a person of its own"
+    "The column that identifies a person. For each person only as many rows are read as stated here, chosen at "
+    "random, and the others count as empty, so nobody can change more, whatever the table contains. The column is "
+    "never released; a row without a value in it counts as a separate person"
 )
 ORDER = tr_later(
     "Rows are written in random order. Kept in their order, each row's place is published as well: in a file sorted by "
@@ -39,10 +39,10 @@ FORMULAS = tr_later(
     "Released text gets an apostrophe before =, +, − or @, so that no spreadsheet runs it; the certificate says so"
 )
 REPLACE = tr_later(
-    "No row is refused for what it says. A missing or unreadable value becomes one more value, ‘missing’; a number "
-    "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
-    "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
-    "reveals that all others were valid"
+    "No row is refused because of its values. A missing or unreadable value becomes one more value, ‘missing’; a "
+    "number outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, "
+    "or missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, "
+    "which reveals that all others were valid"
 )
 KEEP_ORDER, DEFUSE = tr_later("keep the order of rows"), tr_later("defuse formulas")
 REPLACE_INVALID = tr_later("replace invalid values")
@@ -184,7 +184,7 @@ def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
     if opened is not None and opened.second:
         yield tr_n(
             "Of each {unit} {n} row is read, beside one row of {title}; a release costs its ε for each person.",
-            "Of each {unit} at most {n} rows are read, beside one row of {title}; a release costs {n} times "
+            "At most {n} rows of each {unit} are read, and one row of {title}; a release costs {n} times "
             "its ε for each person.",
             plan.rows_per_person,
             unit=plan.unit,
@@ -193,7 +193,7 @@ def _warnings(opened: OpenTable | None, plan: DraftPlan) -> Iterator[str]:
     elif plan.unit:
         yield tr_n(
             "Of each {unit} {n} row is read; a release costs its ε for each person.",
-            "Of each {unit} at most {n} rows are read; a release costs {n} times its ε for each person.",
+            "At most {n} rows of each {unit} are read; a release costs {n} times its ε for each person.",
             plan.rows_per_person,
             unit=plan.unit,
         )

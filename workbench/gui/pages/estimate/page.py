@@ -419,7 +419,7 @@ class EstimatePage(PageFrame):
         source = Card(lines(row(*named_by), row(*certified_by), spacing=20), row((self._said, 1), self._open), pad=12)
         self.header.add(self.columns.filter, *self._segments.values())
         self._segments[COLUMNS].setChecked(True)
-        title = tr("What does a released table say of the original?")
+        title = tr("What does a released table say about the original?")
         self._empty = NothingYet(self.session, "estimate_nothing", title, "released", tr("Releases →"))
         self._empty.say(tr(EMPTY))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}

@@ -412,7 +412,7 @@ class GeneralisePage(RunPage):
         self._show_columns()
         note = ""
         if self._found is not None and not done and not self.running and not missing:
-            note = tr("What is shown was found for other settings: Search does it anew.")
+            note = tr("These results are for other settings: press Search to update them.")
         elif done and not missing:
             note = tr("Not differential privacy: look at what it reveals.")
         elif figures_first.is_first(self.session) and not missing:

@@ -109,7 +109,7 @@ class CapCard(Card):
         self._counted = label("", "muted", wrap=True, name="ledger_counted")
         tip = tr("Choose how the releases of this account add up")
         self._count = button(tr("Count differently…"), "ledger_count", tip=tip, press=self._set_count)
-        tip = tr("Let this table share the account of another one about the same people")
+        tip = tr("Charge this table to the account of another one about the same people")
         self._group = button(tr("Same people as…"), "ledger_group", tip=tip, press=self._join)
         self._more.setLayout(lines((self._counted, 1), self._count, self._group, spacing=12))
 

@@ -560,7 +560,7 @@ def _release_cells(line: Release, names: Mapping[str, tuple[str, str]], *, relea
         status = Cell(
             tr("✓ charged, nothing released"),
             "warn",
-            tr("No model is known of it: stopped or failed after private figures were shown"),
+            tr("No model is known for it: stopped or failed after private figures were shown"),
         )
     file = Path(output).name if output else ""
     return (

@@ -124,7 +124,7 @@ def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> N
 
         book.link_version(dataset, other, GROUP)
 
-    stated = tr("Both tables share one account now; the ledger has recorded it.")
+    stated = tr("Both tables now share one account; the ledger has recorded it.")
     change_ledger(session, jobs, tr("Sharing an account"), change, stated)
 
 

@@ -195,7 +195,7 @@ class Sides(QWidget):
 
 
 FREE = tr_later("Free, and never released or copied; the ledger notes that you looked.")
-AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because nothing of it is ever released")
+AGAIN = tr_later("Draw once more, as often as you like: it costs no ε, because none of it is ever released")
 WITHOUT = tr_later(
     "Made-up rows also show what the noise does. Decide and Columns forecast the errors without any rows."
 )

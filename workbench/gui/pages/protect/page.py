@@ -193,7 +193,7 @@ class ShareDetail(DetailCard):
         self._why = label("", wrap=True, name="share_why")
         self._warning = label("", "warn", wrap=True, name="share_warning")
         self._problem = label("", "problem", wrap=True, name="share_problem")
-        tip = tr("Moves the share of this attribute; the free ones among the others make room")
+        tip = tr("Moves the share of this attribute; the other unlocked ones make room")
         spoken = tr("Share of ε of the chosen attribute")
         self.slider = named(QSlider(Qt.Orientation.Horizontal), "share_slider", spoken, tip)
         self.slider.setRange(1, STEPS - 1)
@@ -305,7 +305,7 @@ class ProtectPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, page_called("protect"))
 
-        tip = tr("Free every lock and give each column the same share")
+        tip = tr("Unlock every share and give each column the same")
         self._even = button(tr("Split evenly"), "split_evenly", tip=tip, press=self._split_evenly)
         self.entry = plan_entry(session, "plan_epsilon", tr(EPSILON_HELP))
         Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))

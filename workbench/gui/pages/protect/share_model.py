@@ -92,8 +92,8 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
         return f"{noise} {relations}{_ways(outlook, high=high)}"
     if outlook is not None and outlook.bare:
         return tr(
-            "At this share nearly every value leaves as it is: whoever sees the release can be almost "
-            "sure of anybody's {name}. Give it less ε, or ask whether it has to be published.",
+            "At this share nearly every value is published unchanged: anyone who sees the release can be almost "
+            "sure of a person's {name}. Give it less ε, or ask whether it has to be published.",
             name=column.name,
         )
     if outlook is not None and relations:
@@ -297,7 +297,7 @@ class ShareModel(PlanModel):
             Column(
                 tr("Share of ε"),
                 self._share,
-                tr("What the column takes of the plan's ε; a share that is typed is locked"),
+                tr("The column's share of the plan's ε; a share that is typed is locked"),
                 width=92,
                 right=True,
                 field="share_editor",
@@ -307,7 +307,7 @@ class ShareModel(PlanModel):
             Column(
                 tr("Lock"),
                 self._locked,
-                tr("A locked share stays when others are moved; the free ones share what is left"),
+                tr("A locked share stays the same when others are moved; the free ones divide the rest"),
                 width=56,
                 grows=0.1,
                 tick=self._lock,
@@ -484,7 +484,7 @@ class ShareModel(PlanModel):
         if outlook.useless:
             tip = tr(NOISE) if outlook.for_statistics else tr(USELESS)
         elif outlook.bare:
-            tip = tr("Nearly every value leaves as it is: the mechanism hides almost nothing at this share.")
+            tip = tr("Nearly every value is published unchanged: the mechanism hides almost nothing at this share.")
         return cell._replace(text=f"{cell.text} ⚠", look="warn", tip=tip)
 
 

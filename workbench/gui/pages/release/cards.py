@@ -30,9 +30,8 @@ from workbench.params import ParameterError
 from workbench.sanitize.account_name import checked_name
 
 NAME = tr_later(
-    "A name that you make public. Only then do certificates say what was spent before and what "
-    "remains: without a name those figures would show whether the rows have changed between two "
-    "releases"
+    "A name that you make public. Only then do certificates state what was spent before and what remains; without a "
+    "name, these figures would show whether the rows have changed between two releases"
 )
 
 OF_TABLE = tr_later(

@@ -85,19 +85,19 @@ class RiskColumns(PlanModel):
     ticked = Signal()  # something else is asked
 
     def __init__(self, session: Session) -> None:
-        special = tr("Part of the score of special uniques (SUDA): how often few columns suffice, with this one")
+        special = tr("Share of the score of special uniques (SUDA): how often few columns suffice, with this one")
         figures = (
-            (tr("Adds"), "needed", tr("Part of the unique rows that are not unique without it")),
+            (tr("Adds"), "needed", tr("Share of the unique rows that are not unique without it")),
             (tr("Special"), "special", special),
             (tr("Distinct"), "distinct", tr("Different values, of all rows")),
-            (tr("Separated"), "separated", tr("Part of the pairs of rows in which it differs")),
+            (tr("Separated"), "separated", tr("Share of the pairs of rows in which it differs")),
         )
         columns = (
             Column(tr("Column"), self._name, tr("The column of the table"), width=120, grows=0.3),
             Column(
                 tr("Known"),
                 partial(self._box, QUASI),
-                tr("Whether an outsider may know it of a person (a quasi-identifier): Space ticks what is selected"),
+                tr("Whether an outsider may know it about a person (a quasi-identifier): Space ticks what is selected"),
                 width=68,
                 tick=lambda at, ticked: self._take(at, QUASI, ticked=ticked),
             ),
@@ -216,12 +216,12 @@ OF_SETS = (
     ),
     Column(tr_later("Unique"), help=tr_later("All rows that are unique on these"), width=72, right=True),
 )
-EMPTY = tr_later("Tick what an outsider may know of a person, such as age, sex and place.")
+EMPTY = tr_later("Tick what an outsider may know about a person, such as age, sex and place.")
 WHAT = tr_later(
     "Shown here: how many rows are unique or in small classes, how likely an outsider is to find one of these people, "
     "which rows are unique, and which columns make them so."
 )
-FORMER = tr_later("These figures are of the columns that were ticked before; those of the new choice follow.")
+FORMER = tr_later("These figures are for the columns that were ticked before; those for the new choice follow.")
 NO_GUARANTEE = tr_later("None of these figures is a guarantee. A release with ε has one, whatever an outsider knows.")
 
 
@@ -305,7 +305,7 @@ class RiskPage(PageFrame):
         self.columns = SettingsTable(session, self.known, "risk_columns", spoken, private=True)
         self.columns.ticked = KNOWN_AT
         self.columns.set_row_height(ROW - 4)
-        tip = tr("Which part of the population the table has; empty where the table is the whole population")
+        tip = tr("The share of the population that the table has; empty if the table is the whole population")
         self.fraction = named(QLineEdit(), "risk_fraction", tr("Sample of the population, in percent"), tip)
         self.fraction.setPlaceholderText("100")
         hold(self.fraction, 72)
@@ -363,7 +363,7 @@ class RiskPage(PageFrame):
         figures = panel(row((self.figures, 2), (at_the_top, 1), spacing=16))
         alone = panel(stack(self.listed, self.rows, spacing=4))
         titles = (
-            (FIGURES, tr("Figures"), tr("What the columns that are ticked give away")),
+            (FIGURES, tr("Figures"), tr("What the ticked columns give away")),
             (ROWS, tr("Who is unique"), tr("The rows that nobody else is like")),
             (SETS, tr("Why"), tr("Which sets of columns make rows unique")),
         )

@@ -86,7 +86,7 @@ def question(
     tested: int = 0,
 ) -> str:
     """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
-    back = tr(QUIET) if quiet else tr("Cancelling does not give ε back: private figures are shown while it trains.")
+    back = tr(QUIET) if quiet else tr("Cancelling gives no ε back, because private figures are shown while it trains.")
     made = task(chosen.task)
     use = tr_sentence(made.alone) if target is None else tr_sentence(made.use).replace("{target}", target)
     of = f" ({tr_sentence(found.made_of)})" if found.made_of else ""

@@ -40,7 +40,7 @@ WAYS = {
     ),
     "synthetic": (
         tr_later("synthetic"),
-        tr_later("An ordinary model on synthetic rows, which are drawn from noisy counts of the training rows"),
+        tr_later("An ordinary model trained on synthetic rows, drawn from noisy counts of the training rows"),
     ),
     "private": (tr_later("private"), tr_later("A model that adds noise to what it learns")),
 }
@@ -102,7 +102,7 @@ class CurveSetup(Card):
             self.mechanism.addItem(tr_sentence(kind.title), kind.name)
         written = shown_list(FIRST.epsilons)
         self.epsilons = named(QLineEdit(written), "curve_epsilons", tr("List of ε"), tr(OF_A_ROW))
-        tip = tr("How many 80/20 splits the figures are means of")
+        tip = tr("Number of 80/20 splits to average over")
         self.repeats = named(QLineEdit(str(FIRST.repeats)), "curve_repeats", tr("Repeats"), tip)
         hold(self.repeats, 56)
         self.blocks = named(QLineEdit(), "curve_blocks", tr("Numbers of blocks"), tr(AGAINST_BLOCKS))

@@ -83,7 +83,7 @@ def no_use(figure: CurveFigure, line: Series, index: int, metric: Metric = USUAL
     if level is None or metric.better(line.mean[index], level):
         return ""
     return tr(
-        "⚠ No better than {beats} ({level}): at this ε it has learned nothing of use.",
+        "⚠ No better than {beats} ({level}): at this ε it has learned nothing useful.",
         beats=tr_sentence(metric.beats),
         level=tr_number(level, ".3f"),
     )

@@ -42,7 +42,7 @@ from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import Metric
 
 MADE_UP_HELP = tr_later(
-    "Made-up rows follow from the declared columns alone, and show nothing of yours: good for "
+    "Made-up rows follow from the declared columns alone, and show nothing about your rows: good for "
     "choosing ε and a kind of model, but not for the accuracy on your rows."
 )
 ON_MADE_UP = tr_later("On made-up rows, which contain no real data.")
@@ -110,7 +110,7 @@ class UtilityPage(RunPage):
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         self._switch[CURVE].setChecked(True)
-        tip = tr("What each step of privacy takes from a model's accuracy, and what would give it back")
+        tip = tr("How much accuracy each step of privacy costs, and what would win it back")
         why = self.leading_to("why", tr("Where accuracy goes →"), "utility_way_why", tip)
         self.header.add(why, *self._switch.values(), self._copy, self._save)
 
@@ -309,7 +309,7 @@ class UtilityPage(RunPage):
             or tr(
                 "Run trains the same model on the same rows without privacy, on a sanitised table, and with "
                 "noise in the model, and draws {question} on rows it has not seen. It spends none of the "
-                "budget, as nothing of it is ever released.",
+                "budget, because none of it is ever released.",
                 question=question,
             )
             + ("" if not self._is_first() else f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(MADE_UP_HELP)}")
@@ -356,7 +356,7 @@ class UtilityPage(RunPage):
             return ""
         said = {"target": self.session.target, "epsilon": epsilon}
         if best is None:
-            return tr("Best way to model {target} at your ε = {epsilon}: none, as none is of use.", **said)
+            return tr("Best way to model {target} at your ε = {epsilon}: none, because none is useful.", **said)
         line = whole.series[best].name
         return tr("Best way to model {target} at your ε = {epsilon}: {line}.", line=line, **said)
 
@@ -368,14 +368,14 @@ class UtilityPage(RunPage):
         if self.running:
             return tr("The curve grows while it is computed.")
         if shot is not None and self._studied != self._present():
-            return tr("The plan has changed since: Run draws the curve anew.")
+            return tr("The plan has changed since: press Run to draw the curve again.")
         if shot is not None and shot.done < shot.total:
-            return tr("Stopped; what is trained is kept, and Run does the rest.")
+            return tr("Stopped; what was trained is kept, and Run does the rest.")
         if shot is not None and self._done():
             new = float(self.session.plan.epsilon) not in shot.result.plan.epsilons and not shot.result.plan.against
             trained = sum(one.total for one in self._snapshots.values())
             stated = tr_n("{n} model is trained.", "All {n} models are trained.", trained)
-            more = tr("Your ε lies between the points: Run adds it.") if new else self._best_words()
+            more = tr("Your ε is between the points: press Run to add it.") if new else self._best_words()
             return f"{stated} {more}".rstrip()
         if not fits:
             return ""

@@ -161,7 +161,7 @@ def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.Abstrac
     if journal.done:
         kept = tr_n(
             "{n} model is kept from a run that was stopped.",
-            "{n} models are kept from a run that was stopped.",
+            "{n} models from a stopped run are kept.",
             len(journal.done),
         )
         emit(Notice("info", kept))

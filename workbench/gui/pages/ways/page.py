@@ -97,7 +97,7 @@ class WaysPage(PageFrame):
 
     def _make_head(self) -> None:
         session = self.session
-        about = tr("Privacy loss of one row's whole record, whichever way it is released")
+        about = tr("Privacy loss of one row's whole record, however it is released")
         self.entry = plan_entry(session, "ways_epsilon", about)
         Explainable(self.entry.field, session, lambda: of_plan(session))
         self._at: dict[Decimal, QPushButton] = {}
@@ -129,7 +129,7 @@ class WaysPage(PageFrame):
         self._least_line = panel(row((self._found, 1), self._take))
         self._solved_line = label("", "muted", wrap=True, name="ways_solved", hidden=True)
         self._badge = badge()
-        tip = tr("Draw once from the rows in each way: private, costs no ε")
+        tip = tr("Draw once from the rows for each way: private, costs no ε")
         self._truth = button(tr("Show the truth"), "ways_truth", tip=tip, press=self._show_truth)
         above = row((label(tr(LEGEND), "muted", wrap=True), 1), self._badge, self._truth)
         self._outside = label("", "warn", wrap=True, name="ways_outside")
@@ -527,9 +527,9 @@ def solved_words(found: Solution) -> str:
         return tr("Not possible by {way}: {reasons}.", way=way, reasons=reasons)
     epsilon = entered(found.epsilon)
     if len(found.split) < 2:
-        return tr("A release of nothing but your wishes by {way} needs ε = {epsilon}.", way=way, epsilon=epsilon)
+        return tr("A release of your wishes alone by {way} needs ε = {epsilon}.", way=way, epsilon=epsilon)
     split = ", ".join(f"{name} {tr_number(float(amount), '.3g')}" for name, amount in found.split.items())
-    stated = tr_later("A release of nothing but your wishes by {way} needs ε = {epsilon}, split as {split}.")
+    stated = tr_later("A release of your wishes alone by {way} needs ε = {epsilon}, split as {split}.")
     return tr(stated, way=way, epsilon=epsilon, split=split)
 
 

@@ -226,7 +226,7 @@ class DecideModel(EditedModel):
             Column(
                 tr("within"),
                 self._within,
-                tr("How close to the truth an answer must be, in 95 of 100 releases. Type a margin, or leave it empty"),
+                tr("How close to the truth an answer must be in 95 of 100 releases. Type a margin, or leave it empty"),
                 76,
                 right=True,
                 field="within_editor",

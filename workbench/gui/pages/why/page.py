@@ -82,9 +82,9 @@ WIDEST_LIST = 300  # pixels of the list of models
 
 INVITATION = tr_later(
     "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
-    "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
+    "then with one thing changed at a time. It spends none of the budget, because none of it is released."
 )
-GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing of yours.")
+GENERATED = tr_later("Made-up rows follow from the declared columns alone, and show nothing about your rows.")
 
 
 class WhyPage(RunPage):
@@ -184,7 +184,7 @@ class WhyPage(RunPage):
         if self.running:
             note = tr("Each variant is trained on the same splits.")
         elif self._result is not None and not done:
-            note = tr("What is shown was explained for other settings: Explain does it anew.")
+            note = tr("These results are for other settings: press Explain to update them.")
         self.set_note(note if not missing else "" if self._result is None else missing)
 
     def _finish(self, result: WhyResult) -> None:
