@@ -21,7 +21,7 @@ from workbench.release.verify_any import ledger_claims, verified, verify_any
 from workbench.render.document import Grid
 from workbench.sanitize.plan import Plan
 from workbench.synth import SYNTHESISERS
-from workbench.synth.chances import AS_MARGINALS, BY_CHANCES, LIKELIEST, RIGHT
+from workbench.synth.chances import AS_MARGINALS, BY_CHANCES, HALVES, LIKELIEST, RIGHT
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.tan import fine_cuts
 
@@ -80,6 +80,26 @@ def test_a_release_with_a_model_says_what_its_training_asked(tmp_path, method, t
             forge(tmp_path / "out.csv", lambda document: document.update(json.loads(honest)))
             forge(tmp_path / "out.csv", change)
             assert found in " ".join(verify_any(tmp_path / "out.csv"))
+
+
+def test_a_release_that_asks_for_distances_is_certified_and_verified(tmp_path):
+    """Two names beside columns so many that tables would be noise."""
+    names = [f"x{j}" for j in range(30)]
+    columns = [{"name": name, "kind": "real", "lower": 0, "upper": 10} for name in names]
+    plan = Plan.from_plain(
+        {"epsilon": 1.0, "column": [*columns, {"name": "y", "kind": "category", "domain": ["u", "v"]}]}
+    )
+    text = {name: [str((7 * i + j) % 10) for i in range(500)] for j, name in enumerate(names)}
+    table = Table(pl.DataFrame({**text, "y": ["uv"[i % 2] for i in range(500)]}), "test.csv")
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan, table, chosen={"target": "y"}, delta="0.000001")
+    assert (done.epsilon_charged, done.delta_charged) == (1, Decimal("0.000001"))
+    told = certificate_of(tmp_path / "out.csv")
+    assert [entry["query"] for entry in told["method"]["measured"]][-2:] == [RIGHT, HALVES]
+    assert told["method"]["values"] == f"{VALUES}; {BY_CHANCES}"
+    assert set(told["request"]["cuts"].values()) == {128, 2}
+    assert verify_any(tmp_path / "out.csv") == []
+    forge(tmp_path / "out.csv", lambda document: document["method"].update(values=f"{VALUES}; {LIKELIEST}"))
+    assert "says otherwise how" in " ".join(verify_any(tmp_path / "out.csv"))
 
 
 @pytest.mark.parametrize(

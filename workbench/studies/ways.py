@@ -412,6 +412,7 @@ def synthetic_figures(
     method, setting = synthetic_setting(plan, target, rows, delta)
     columns = setting.columns
     names = [c.name for c in columns]
+    untabled = method.untabled(setting)
     require_bounded(setting, method)
     require_payable(method, setting)
 
@@ -422,10 +423,16 @@ def synthetic_figures(
         name = next((c for c in question.columns if c != target), question.columns[0])
         if question.asked == "correlation" and target is not None and target not in question.columns:
             return None
-        if method.with_target:
-            found = Threes.of(setting, names.index(name), method).half_length(base)
+        place = names.index(name)
+        if place in untabled:
+            if base == "correlation":
+                return None
+            lower, upper = plan.column(name).bounds() if base == "mean" else (0.0, 1.0)
+            found = NORMAL_95 * untabled[place] * (upper - lower)
+        elif method.with_target:
+            found = Threes.of(setting, place, method).half_length(base)
         else:
-            places, share = _source_table(method, setting, names.index(name))
+            places, share = _source_table(method, setting, place)
             if question.asked == "correlation" and target is None:
                 places = [names.index(c) for c in question.columns]
                 share = [query for query in method.queries(setting) if query.form == COUNTS][-1].paid.strength

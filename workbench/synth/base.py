@@ -274,6 +274,11 @@ class Synthesiser:
     inner: Callable[[Setting], Setting] = lambda setting: setting
     # How many numbers each query of a training makes of all rows, where these take long.
     numbers: Callable[[Setting], int] = lambda setting: 0
+    # Into how many parts it cuts a column of numbers instead, seen from the setting with the usual ones; or `None`.
+    finer: Callable[[Setting], int | None] = lambda setting: None
+    # Columns that are known otherwise than by tables: the standard deviation of the error of a mean, in ranges, or of a
+    # share.
+    untabled: Callable[[Setting], Mapping[int, float]] = lambda setting: {}
     # Sentences of which a certificate has the one that is true: how the target is drawn.
     says: Callable[[Setting], tuple[str, ...]] = lambda setting: ("",)
 

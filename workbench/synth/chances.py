@@ -1,42 +1,65 @@
 """``chances``: a target of names, drawn by the chances that a private model gives each row.
 
-1. Most of the budget trains private logistic regression (:mod:`workbench.learners.logistic_regression`) on the rows,
+1. A part of the budget trains private logistic regression (:mod:`workbench.learners.logistic_regression`) on the rows,
    each value read as the middle of its cell. With a δ and many rows it sees products of two columns: what two of them
    say of the target only together, for every pair, which tables of three columns have for a few.
-2. The rest is spent as ``mst`` spends it: every column alone, the target too, and a tree of pairs of the others. What
-   the target is beside them is the model's part, so that these need only lie about where the rows do.
-3. A drawn row's target is drawn by the model's chances, to a power, times a factor for each name: names are about as
-   frequent as counted, and the likeliest one is drawn as often as the model names rows right, which is counted too
-   (the limits of a training's gradients make it too sure of itself). From nine rows in ten that it names right the
-   target is taken for what the other columns decide: each row has the likeliest name.
+2. The rest is spent on where the other columns lie:
 
-It pays beside columns of names, of rows so many that the model sees products
-(``tests/benchmarks/results/ten_tables.md``). Where it sees none (no δ, few rows, little ε), or the target is of
-numbers, may be missing or is named by a statement of what is impossible, it is ``marginals``.
+   * of a model that sees products as ``mst`` spends it: every column alone, the target too, and a tree of pairs of the
+     others;
+   * of another one with the table of every column with the target, as ``marginals``; but of columns so many that noise
+     hides such tables, numbers are taken for normal: asked is only how far above and below the model's means the rows
+     of each name lie, in all columns at once, which costs a hundredth of the tables' noise.
+
+   What the target is beside them is the model's part, so that these need only lie about where the rows do.
+3. A drawn row's target is drawn by the model's chances, to a power with which the likeliest name is drawn as often as
+   the model names rows right. That is counted, too: the limits of a training's gradients make it too sure of itself, or
+   not sure enough.
+
+   * A model of products: times a factor for each name, too, by which names are about as frequent as counted; and from
+     nine rows in ten that it names right the target is taken for what the other columns decide, so that each row has
+     the likeliest name.
+   * Another one: for all rows together, so that a model learned from them is this one
+     (:mod:`workbench.synth.balanced`).
+
+It pays beside columns of names, of rows so many that the model sees products; and of two names with fewer rows, where
+the model knows how far each column spreads, or there are too many columns for tables
+(``tests/benchmarks/results/ten_tables.md``). Elsewhere (no δ, little ε), or where the target is of numbers, may be
+missing or is named by a statement of what is impossible, it is ``marginals``.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtr
 
+from workbench.learners.logistic_regression.descent import Descent
 from workbench.learners.logistic_regression.estimator import LogisticRegression, LogisticRegressionModel
+from workbench.privacy.central.share import Budget, Share
+from workbench.privacy.central.sums import l2_norms, within_limit
 from workbench.privacy.entropy import Entropy
-from workbench.synth.base import MODEL, Query, Questions, Setting, Synthesiser, Tables, split
+from workbench.synth.balanced import balanced
+from workbench.synth.base import COUNTS, MODEL, Query, Questions, Setting, Synthesiser, Tables, split
 from workbench.synth.cliques import Doubles
-from workbench.synth.columns import CodedRows, Codes
+from workbench.synth.columns import CoarseColumn, CodedRows, Codes
+from workbench.synth.fit import Measured
 from workbench.synth.line import LEAST, asked_by, beside, learner_of, parts
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import tree_asked, tree_queries
-from workbench.synth.row_sampler import uniforms
+from workbench.synth.row_sampler import MOST_DEALT, uniforms
 from workbench.work.ask import Ask
 
-PART = 0.9  # of the budget, for the model
+MOST, HALF = 0.9, 0.5  # of the budget, for the model; half where tables are counted of few rows
 
-RIGHT, _RIGHT_PART = "rows that the model names right", 0.1
-"""What is counted of the model, with a part of what it leaves."""
+RIGHT, HALVES = "rows that the model names right", "distances above and below the means"
+"""What is asked of the rows once the model is known."""
+
+_RIGHT_PART, _RIGHT_OF_FEW = 0.1, 0.25  # of what the model leaves, for the first; beside a model without products
 
 DECIDED = 0.9  # share of rows that the model names right, from which the other columns decide the target
 
@@ -52,87 +75,278 @@ _TRIED, _HALVINGS, _ROUNDS, _TURNS = 20_000, 12, 30, 200
 _LEAST = 1e-4
 _NEVER = 1e-12
 
+_MOST_SEEN = 64  # parts of a row that names drawn together are balanced on
 
-def has_chances(setting: Setting) -> bool:
-    """Return whether a model is trained."""
-    target, budget = setting.target, setting.budget
-    if target is None or len(setting.columns) < 3 or not budget.gaussian or parts(budget, PART)[0].epsilon < LEAST:
-        return False
-    column = setting.columns[target]
-    if column.ordered or column.size > column.cuts or any(target in columns for columns, _ in setting.impossible):
-        return False
-    descent = _learner(setting).descent(setting.rows) if column.cuts > 1 else None
-    return descent is not None and descent.bends
+_FINE, _COARSE = 128, 16  # cells of a column of which distances are asked; and of one that is counted at most
+_UNIT = 1 << 12  # of a half-range
+_REACH = 0.2  # half-ranges: the limit of a row's distances, of the norm of one that is as far in every column
+_APART = 0.1  # the usual distance between means, in half-ranges
+_SPREADS: Doubles = np.geomspace(0.01, 0.7, 60)
+_USUAL, _LOOSE = 0.12, 0.7  # the usual spread, and how far from it others are, in its logarithm
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How the budget of a setting is divided, and what is asked; from public facts alone."""
+
+    setting: Setting
+    part: float  # of the budget, for the model
+    descent: Descent  # how the model is trained
+
+    @classmethod
+    def of(cls, setting: Setting) -> Way | None:
+        """Return it, or ``None`` where no model is trained."""
+        if setting.target is None or len(setting.columns) < 3 or not setting.budget.gaussian:
+            return None
+        column, named = setting.columns[setting.target], [columns for columns, _ in setting.impossible]
+        if column.ordered or not 1 < column.cuts == column.size or any(setting.target in each for each in named):
+            return None
+        for part in (MOST, HALF):
+            paid = parts(setting.budget, part)[0]
+            found = _learner(setting, paid).descent(setting.rows) if paid.epsilon >= LEAST else None
+            if found is not None and cls._pays(setting, part, found):
+                return cls(setting, part, found)
+        return None
+
+    @staticmethod
+    def _pays(setting: Setting, part: float, descent: Descent) -> bool:
+        if descent.bends or descent.classes > 2 or descent.width >= _MOST_SEEN:
+            return descent.bends and part == MOST
+        whole = all(column.size == column.cuts for column in setting.columns if column.ordered)
+        return descent.few and whole if part == MOST else descent.turns
+
+    @cached_property
+    def _budgets(self) -> tuple[Budget, Budget]:
+        return parts(self.setting.budget, self.part)
+
+    @property
+    def rest(self) -> Budget:
+        """What all else than the model is paid with."""
+        return self._budgets[1]
+
+    @cached_property
+    def learner(self) -> LogisticRegression:
+        """What the model is trained by; it charges nobody."""
+        return _learner(self.setting, self._budgets[0])
+
+    @property
+    def target(self) -> int:
+        """The place of the target."""
+        assert self.setting.target is not None
+        return self.setting.target
+
+    @cached_property
+    def others(self) -> list[int]:
+        """The places of the other columns."""
+        return [place for place in range(len(self.setting.columns)) if place != self.target]
+
+    @cached_property
+    def far(self) -> list[int]:
+        """Those of which only distances are asked."""
+        columns = self.setting.columns
+        fine = [place for place in self.others if columns[place].ordered and columns[place].cuts > _COARSE]
+        return fine if self.descent.few and not self.descent.bends else []
+
+    @cached_property
+    def after(self) -> tuple[Query, ...]:
+        """What is asked once the model is known."""
+        if self.descent.bends:
+            right, rest = parts(self.rest, _RIGHT_PART)
+            return (*split(right, [(RIGHT, MODEL, 1.0)]), *tree_queries(self.setting, rest, self.others))
+        names = [column.name for column in self.setting.columns]
+        asked = [(RIGHT, MODEL, _RIGHT_OF_FEW / (1 - _RIGHT_OF_FEW) * len(self.others))]
+        asked += [(HALVES, MODEL, float(len(self.far)))] if self.far else []
+        counted = [names[place] for place in self.others if place not in self.far]
+        return split(self.rest, [*asked, *((f"counts of {names[self.target]} by {of}", COUNTS, 1.0) for of in counted)])
+
+    @property
+    def _limit(self) -> int:
+        """How much of :data:`_UNIT` a row adds to the sums of distances at most."""
+        return math.floor(_REACH * math.sqrt(len(self.far)) * _UNIT)
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of each sum of distances, in half-ranges."""
+        return self._limit * self.paid.scale / _UNIT
+
+    @property
+    def paid(self) -> Share:
+        """What the sums of distances are paid with."""
+        return next(query.paid for query in self.after if query.label == HALVES)
+
+    def tables(self, questions: Questions, distances: Sequence[Measured]) -> Tables:
+        """Ask for what is counted beside the model."""
+        if self.descent.bends:
+            return tree_asked(questions, self.others, self.after[-1].paid.strength)
+        pairs = tuple((self.target, place) for place in self.others)
+        counted = [questions.counts(pair, (None, None)) for pair in pairs if pair[1] not in self.far]
+        return Tables(pairs, (*distances, *counted))
+
+    def distances(self, ask: Ask, model: LogisticRegressionModel, codes: Codes) -> list[Measured]:
+        """Ask how far above and below the model's means the rows of each name lie; return tables that say as much.
+
+        A row adds its distances and a 1 to the sums of its name: a vector whose L2 norm is within a public limit.
+        """
+        if not self.far:
+            return []
+        columns, sources = [self.setting.columns[place] for place in self.far], model.setting.encoding.sources
+        assert model.axes_ is not None
+        centre = model.axes_.centre[[sources.index(self.others.index(place)) for place in self.far]]
+        one = self._limit // 2
+        places = zip(columns, self.far, strict=True)
+        found = np.column_stack([_ends(c)[codes[:, j].astype(np.int64)] + 1 / c.cuts for c, j in places])
+        away = np.rint((found - centre) * _UNIT).astype(np.int64)
+        sides = np.hstack([np.maximum(away, 0), np.maximum(-away, 0)])
+        most = math.isqrt(self._limit**2 - one**2)
+        rows = np.hstack([np.full((len(codes), 1), one), within_limit(sides, l2_norms, most)])
+        sums = np.zeros((2, rows.shape[1]), dtype=np.int64)
+        np.add.at(sums, codes[:, self.target].astype(np.int64), rows)
+        told = (
+            np.array(ask(HALVES, [int(v) for v in sums.ravel()], self._limit), dtype=np.float64).reshape(2, -1) / _UNIT
+        )
+        sizes = np.maximum(told[:, 0] * _UNIT / one, 0.02 * self.setting.rows)
+        sizes *= self.setting.rows / sizes.sum()
+        means, spreads = means_and_spreads(told[:, 1:], sizes, self.noise)
+        out = []
+        for column, place, mean, spread in zip(columns, self.far, (centre + means).T, spreads, strict=True):
+            below = ndtr((_ends(column) - mean[:, None]) / spread)
+            below[:, 0], below[:, -1] = 0.0, 1.0
+            counts = sizes[:, None] * np.diff(below, axis=1)
+            out.append(Measured((self.target, place), (None, None), counts, self.paid.variance(), (0, 0)))
+        return out
+
+
+def _ends(column: CoarseColumn) -> Doubles:
+    """Return where the cells of an ordered column end, in half-ranges from the middle of its bounds, (cuts + 1,)."""
+    return np.asarray(2 * column.firsts() / column.grid.cells.size - 1)
+
+
+def means_and_spreads(sums: Doubles, sizes: Doubles, noise: float) -> tuple[Doubles, Doubles]:
+    """Return the means of each name (k, m) and the spread of each column about them (m,), of normal variables.
+
+    Args:
+        sums: released distances above a centre, then below it (k, 2·m), in half-ranges.
+        sizes: how many rows each name has (k,).
+        noise: standard deviation of each sum.
+    """
+    above, below = np.hsplit(sums, 2)
+    error = 2 * (noise / sizes[:, None]) ** 2
+    means = (above - below) / sizes[:, None] * _APART**2 / (_APART**2 + error)
+    spread = _SPREADS[:, None, None]
+    each = spread * math.sqrt(2 / math.pi) * np.exp(-((means / spread) ** 2) / 2) + means * (
+        1 - 2 * ndtr(-means / spread)
+    )
+    off = np.tensordot(each, sizes, axes=(1, 0)) - (above + below).sum(axis=0)
+    likely = -((off / noise) ** 2) / (4 * len(sizes)) - (np.log(_SPREADS / _USUAL)[:, None] / _LOOSE) ** 2 / 2
+    weights = np.exp(likely - likely.max(axis=0))
+    return means, np.exp(np.log(_SPREADS) @ weights / weights.sum(axis=0))
+
+
+def _learner(setting: Setting, paid: Budget) -> LogisticRegression:
+    made: LogisticRegression = learner_of(LogisticRegression, setting, paid)
+    return made
 
 
 def numbers_of(setting: Setting) -> int:
     """Return how many numbers each round of the training makes of the rows."""
-    descent = _learner(setting).descent(setting.rows) if has_chances(setting) else None
-    return setting.rows * descent.classes * descent.seen if descent else 0
+    way = Way.of(setting)
+    return setting.rows * way.descent.classes * way.descent.seen if way else 0
 
 
 def inner_of(setting: Setting) -> Setting:
     """Return the setting in which the rest of the budget is spent."""
-    return replace(setting, epsilon=parts(setting.budget, PART)[1].epsilon) if has_chances(setting) else setting
+    way = Way.of(setting)
+    return replace(setting, epsilon=way.rest.epsilon) if way else setting
 
 
-def _learner(setting: Setting) -> LogisticRegression:
-    made: LogisticRegression = learner_of(LogisticRegression, setting, parts(setting.budget, PART)[0])
-    return made
+def _finer(setting: Setting) -> int | None:
+    way = Way.of(setting)
+    return _FINE if way and way.descent.few and not way.descent.bends else None
 
 
-def _others(setting: Setting) -> list[int]:
-    return [place for place in range(len(setting.columns)) if place != setting.target]
+def _untabled(setting: Setting) -> dict[int, float]:
+    """Return it: a mean is that of four sums, above and below it of two names; a name's share is the model's."""
+    way = Way.of(setting)
+    if way is None or not way.far:
+        return {}
+    return {**dict.fromkeys(way.far, way.noise / setting.rows), way.target: 3 * way.paid.scale / setting.rows}
 
 
 def _queries(setting: Setting) -> tuple[Query, ...]:
-    if not has_chances(setting):
-        return MARGINALS.queries(setting)
-    right, rest = parts(parts(setting.budget, PART)[1], _RIGHT_PART)
-    asked = *asked_by(_learner(setting), setting), *split(right, [(RIGHT, MODEL, 1.0)])
-    return (*asked, *tree_queries(setting, rest, _others(setting)))
+    way = Way.of(setting)
+    return (*asked_by(way.learner, setting), *way.after) if way else MARGINALS.queries(setting)
 
 
 def _ask(questions: Questions) -> Tables:
-    setting, target = questions.setting, questions.setting.target
-    if not has_chances(setting):
+    setting = questions.setting
+    way = Way.of(setting)
+    if way is None:
         return replace(MARGINALS.ask(questions), stated=AS_MARGINALS)
-    learner = _learner(setting)
 
-    def trained(ask: Ask, rows: CodedRows) -> tuple[LogisticRegressionModel, float]:
+    def trained(ask: Ask, rows: CodedRows) -> tuple[LogisticRegressionModel, float, list[Measured]]:
         codes = rows.codes[rows.present]
-        X, y = beside(setting, codes), codes[:, target].astype(np.int64)
-        model = learner.learned(ask, setting.rows, X, y, questions.cancel)
+        X, y = beside(setting, codes), codes[:, way.target].astype(np.int64)
+        model = way.learner.learned(ask, setting.rows, X, y, questions.cancel)
         (right,) = ask(RIGHT, [int((model.predict(X) == y).sum())], 1)  # the model is released: each row by itself
-        return model, right / setting.rows
+        return model, right / setting.rows, way.distances(ask, model, codes)
 
-    model, right = questions.model(trained)
-    tables = tree_asked(questions, _others(setting), _queries(setting)[-1].paid.strength)
-    stated = LIKELIEST if right >= DECIDED else BY_CHANCES
-    return replace(tables, finish=lambda codes, coins: _drawn(setting, model, right, codes, coins), stated=stated)
+    model, right, distances = questions.model(trained)
+    decided = way.descent.bends and right >= DECIDED
+    drawn = _drawn if way.descent.bends else _together
+    return replace(
+        way.tables(questions, distances),
+        finish=lambda codes, coins: drawn(way, model, right, codes, coins),
+        stated=LIKELIEST if decided else BY_CHANCES,
+    )
 
 
 def _says(setting: Setting) -> tuple[str, ...]:
-    return (BY_CHANCES, LIKELIEST) if has_chances(setting) else (AS_MARGINALS,)
+    way = Way.of(setting)
+    return (AS_MARGINALS,) if way is None else (BY_CHANCES, LIKELIEST) if way.descent.bends else (BY_CHANCES,)
 
 
-def _drawn(setting: Setting, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
+def _drawn(way: Way, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
     """Return drawn rows with a target drawn by the model; its names are about as frequent as in ``codes``."""
-    assert setting.target is not None
-    out, own = codes.copy(), codes[:, setting.target]
-    found = model.predict_proba(beside(setting, codes))
-    wanted = np.bincount(own, minlength=found.shape[1]) / len(own)
+    out, found = codes.copy(), model.predict_proba(beside(way.setting, codes))
+    wanted = np.bincount(codes[:, way.target], minlength=found.shape[1]) / len(codes)
     if right >= DECIDED:
-        out[:, setting.target] = likeliest(found, wanted)
+        out[:, way.target] = likeliest(found, wanted)
         return out
+    power = sure(right, lambda power: shifted(found[:_TRIED], wanted, power))
+    ends = np.cumsum(shifted(found, wanted, power), axis=1)
+    out[:, way.target] = (ends <= uniforms(len(out), coins)[:, None] * ends[:, -1:]).sum(axis=1)
+    return out
+
+
+def _together(way: Way, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
+    """Return drawn rows with a target of two names drawn by the model, balanced on what the model sees of the rows.
+
+    The names are as frequent as the model says: with a factor for each, as few rows as are near where the names part
+    would move that far.
+    """
+    assert model.axes_ is not None
+    X = beside(way.setting, codes)
+    found = model.predict_proba(X)
+
+    def raised(power: float) -> Doubles:
+        odds = found**power + _NEVER
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    chances = raised(sure(right, raised))[:, 1]
+    seen = np.hstack([np.ones((len(codes), 1)), model.axes_.rows(model.setting.encoding.places(X))])
+    few = seen.size <= MOST_DEALT  # of more rows chance is little, and it would take long
+    out = codes.copy()
+    out[:, way.target] = balanced(chances, seen, coins) if few else uniforms(len(codes), coins) < chances
+    return out
+
+
+def sure(right: float, chances: Callable[[float], Doubles]) -> float:
+    """Return the power of chances (n, k) with which the likeliest names are drawn for this share of rows."""
     low, high = _FLATTEST, _SHARPEST
     for _ in range(_HALVINGS):
         power = math.sqrt(low * high)
-        sure = shifted(found[:_TRIED], wanted, power).max(axis=1).mean() > right
-        low, high = (low, power) if sure else (power, high)
-    ends = np.cumsum(shifted(found, wanted, low), axis=1)
-    out[:, setting.target] = (ends <= uniforms(len(own), coins)[:, None] * ends[:, -1:]).sum(axis=1)
-    return out
+        low, high = (low, power) if chances(power).max(axis=1).mean() > right else (power, high)
+    return low
 
 
 def likeliest(chances: Doubles, wanted: Doubles) -> Codes:
@@ -157,11 +371,13 @@ def shifted(chances: Doubles, wanted: Doubles, power: float) -> Doubles:
 CHANCES = Synthesiser(
     name="chances",
     title="A target by the chances of a private model",
-    help="trains private logistic regression of a target of names, by whose chances it is drawn; the rest as mst does",
+    help="trains private logistic regression of a target of names, by whose chances it is drawn",
     needs_target=True,
     queries=_queries,
     ask=_ask,
     inner=inner_of,
     numbers=numbers_of,
     says=_says,
+    finer=_finer,
+    untabled=_untabled,
 )

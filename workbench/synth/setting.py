@@ -19,7 +19,7 @@ from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
 from workbench.synth import AUTO, CHANCES, LINE, MARGINALS, MST, TAN, synthesiser
 from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
-from workbench.synth.chances import has_chances
+from workbench.synth.chances import Way
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
 from workbench.synth.needs import require_bounded
@@ -164,8 +164,10 @@ def method_for(
     if len(facts) > 2:
         best = LINE if delta and facts[target].numeric else TAN
         setting = setting_for(facts, target, rows, epsilon, delta=delta, impossible=impossible, method=CHANCES)
-        names = not any(column.ordered for column in setting.columns)  # beside numbers tan is as good
-        if names and has_chances(setting) and _bounded(setting, CHANCES):
+        way = Way.of(setting)
+        # Beside numbers tan is as good as a model of products.
+        pays = way and not (way.descent.bends and any(column.ordered for column in setting.columns))
+        if pays and _bounded(setting, CHANCES):
             return CHANCES
         setting = setting_for(facts, target, rows, epsilon, delta=delta, method=best)
         if parts_of(best.inner(setting)) >= ENOUGH and _bounded(setting, best):
@@ -199,12 +201,11 @@ def setting_for(
     Raises:
         ParameterError: there is no column, or a fact is not declared.
     """
-    if cuts is None and method is not None and method.cuts is not None:
-        cuts = method.cuts(rows, Budget(epsilon, delta), len(facts))
-    elif cuts is None:
-        beside = 2 if target is None else coarse_columns([facts[target]])[0].size
-        each = Budget(epsilon, delta).share(1 / max(len(facts) - 1, 1)).strength
-        cuts = public_cuts(rows, each, beside)
+    if cuts is None:
+        cuts = _usual_cuts(facts, target, rows, Budget(epsilon, delta), method)
+        usual = setting_for(facts, target, rows, epsilon, cuts, delta, impossible)
+        finer = None if method is None else method.finer(usual)
+        return usual if finer is None else setting_for(facts, target, rows, epsilon, finer, delta, impossible)
     columns = coarse_columns(facts, cuts)
     if impossible is None:
         return Setting(columns, target, rows, epsilon, delta)
@@ -213,3 +214,12 @@ def setting_for(
     found = masks(columns, declared)
     require_some_row(columns, found)
     return Setting(columns, target, rows, epsilon, delta, found, cuts)
+
+
+def _usual_cuts(
+    facts: Sequence[Attribute], target: int | None, rows: int, budget: Budget, method: Synthesiser | None
+) -> int:
+    if method is not None and method.cuts is not None:
+        return method.cuts(rows, budget, len(facts))
+    beside = 2 if target is None else coarse_columns([facts[target]])[0].size
+    return public_cuts(rows, budget.share(1 / max(len(facts) - 1, 1)).strength, beside)
