@@ -10,7 +10,9 @@ from synth_cases import rows_of, run
 from transcripts import loss
 
 from workbench.data.schema import Attribute
+from workbench.params import CancelledError
 from workbench.privacy.entropy import SeededEntropy
+from workbench.signals import CancelToken
 from workbench.synth import CHANCES, MARGINALS
 from workbench.synth.balanced import balanced
 from workbench.synth.base import Setting
@@ -112,6 +114,18 @@ def test_a_model_learned_from_the_rows_knows_the_names_of_others(columns, epsilo
         assert np.mean(np.abs(errors) < 1.96 * known[0]) > 0.9
 
 
+def test_a_mean_of_evenly_spread_values_is_as_near_as_it_is_forecast():
+    """Their distances are brought down to the limit, so that an error of the model's mean stays in part."""
+    setting = setting_of(facts(60), 1_500, "1")
+    draw = np.random.default_rng(5)
+    codes = np.column_stack([draw.integers(0, setting.sizes[0], (1_500, 60)), draw.integers(0, 2, 1_500)])
+    errors = []
+    for seed in range(2):
+        drawn = run("chances", setting, rows_of(codes), 1_500, seed).codes.astype(int)
+        errors.append((drawn.mean(axis=0) - codes.mean(axis=0))[:-1] / setting.sizes[0])
+    assert 0.7 < np.sqrt(np.mean(np.square(errors))) / CHANCES.untabled(setting)[0] < 1.15
+
+
 def test_a_name_has_its_chance_and_sums_are_those_of_the_chances():
     draw = np.random.default_rng(1)
     seen = np.column_stack([np.ones(300), draw.normal(size=(300, 6))])
@@ -121,6 +135,13 @@ def test_a_name_has_its_chance_and_sums_are_those_of_the_chances():
     assert (off.std(axis=0) < 0.35 * alone).all()  # drawn one by one it is all of it
     # 300 rows, each a mean of 300 draws: six standard errors.
     assert (np.abs(made.mean(axis=0) - chances) < 6 * np.sqrt(chances * (1 - chances) / 300) + 0.01).all()
+
+
+def test_drawing_together_ends_where_a_stop_is_requested():
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(CancelledError):
+        balanced(np.full(9, 0.5), np.ones((9, 1)), SeededEntropy(0), cancel)
 
 
 @pytest.mark.parametrize("chances", [[0.0, 1.0, 0.0], [1.0, 1.0], [0.3], []])

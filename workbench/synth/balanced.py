@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.entropy import Entropy, permutation
+from workbench.signals.cancel import NEVER, CancelToken
 from workbench.synth.cliques import Doubles
 from workbench.synth.row_sampler import uniforms
 
 _SURE = 1e-9  # a chance so near 0 or 1 is one
 
 
-def balanced(chances: Doubles, seen: Doubles, entropy: Entropy) -> NDArray[np.bool_]:
+def balanced(chances: Doubles, seen: Doubles, entropy: Entropy, cancel: CancelToken = NEVER) -> NDArray[np.bool_]:
     """Return which rows are drawn (n,), each with its chance (n,), so that Σ seen (n, q) is nearly what is expected.
 
     Among q + 1 undecided rows some chances can move up and others down with no sum changed: as far as one of them is 0
@@ -30,6 +31,7 @@ def balanced(chances: Doubles, seen: Doubles, entropy: Entropy) -> NDArray[np.bo
     waiting = waiting[(out[waiting] > _SURE) & (out[waiting] < 1 - _SURE)]
     coins = uniforms(len(out) + 1, entropy)
     for coin in coins[:-1]:
+        cancel.check()
         if len(waiting) < window:
             break
         here = waiting[:window]

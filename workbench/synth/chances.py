@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.special import ndtr
@@ -43,6 +43,7 @@ from workbench.learners.logistic_regression.estimator import LogisticRegression,
 from workbench.privacy.central.share import Budget, Share
 from workbench.privacy.central.sums import l2_norms, within_limit
 from workbench.privacy.entropy import Entropy
+from workbench.signals.cancel import CancelToken
 from workbench.synth.balanced import balanced
 from workbench.synth.base import COUNTS, MODEL, Query, Questions, Setting, Synthesiser, Tables, split
 from workbench.synth.cliques import Doubles
@@ -83,6 +84,7 @@ _REACH = 0.2  # half-ranges: the limit of a row's distances, of the norm of one 
 _APART = 0.1  # the usual distance between means, in half-ranges
 _SPREADS: Doubles = np.geomspace(0.01, 0.7, 60)
 _USUAL, _LOOSE = 0.12, 0.7  # the usual spread, and how far from it others are, in its logarithm
+_EVEN = math.sqrt(1 / 3)  # the spread of values that lie evenly within their bounds, in half-ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +172,19 @@ class Way:
         return self._limit * self.paid.scale / _UNIT
 
     @property
+    def mean_error(self) -> float:
+        """The standard deviation of the error of a mean, in ranges, where values lie evenly within their bounds.
+
+        It is that of four sums, above and below the model's mean of two names, and what is left of that mean's error:
+        rows that are brought down to a limit move a mean by that part of their distance alone.
+        """
+        paid, rows = {query.label: query.paid for query in asked_by(self.learner, self.setting)}, self.setting.rows
+        off = 0.0
+        for label, (limit, _) in self.descent.means.items():
+            off = math.hypot(_unmoved(limit) * off, self.descent.limit(label) * paid[label].scale / rows)
+        return math.hypot(_unmoved(_REACH * math.sqrt(3 / 4)) * off / 2, self.noise / rows)
+
+    @property
     def paid(self) -> Share:
         """What the sums of distances are paid with."""
         return next(query.paid for query in self.after if query.label == HALVES)
@@ -214,6 +229,11 @@ class Way:
             counts = sizes[:, None] * np.diff(below, axis=1)
             out.append(Measured((self.target, place), (None, None), counts, self.paid.variance(), (0, 0)))
         return out
+
+
+def _unmoved(limit: float) -> float:
+    """Return which part of an error stays where rows with evenly spread columns are brought down to ``limit``."""
+    return max(1 - limit / _EVEN, 0.0)
 
 
 def _ends(column: CoarseColumn) -> Doubles:
@@ -265,11 +285,11 @@ def _finer(setting: Setting) -> int | None:
 
 
 def _untabled(setting: Setting) -> dict[int, float]:
-    """Return it: a mean is that of four sums, above and below it of two names; a name's share is the model's."""
+    """Return it; a name's share is the model's."""
     way = Way.of(setting)
     if way is None or not way.far:
         return {}
-    return {**dict.fromkeys(way.far, way.noise / setting.rows), way.target: 3 * way.paid.scale / setting.rows}
+    return {**dict.fromkeys(way.far, way.mean_error), way.target: 3 * way.paid.scale / setting.rows}
 
 
 def _queries(setting: Setting) -> tuple[Query, ...]:
@@ -292,7 +312,7 @@ def _ask(questions: Questions) -> Tables:
 
     model, right, distances = questions.model(trained)
     decided = way.descent.bends and right >= DECIDED
-    drawn = _drawn if way.descent.bends else _together
+    drawn = _drawn if way.descent.bends else partial(_together, questions.cancel)
     return replace(
         way.tables(questions, distances),
         finish=lambda codes, coins: drawn(way, model, right, codes, coins),
@@ -318,7 +338,9 @@ def _drawn(way: Way, model: LogisticRegressionModel, right: float, codes: Codes,
     return out
 
 
-def _together(way: Way, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
+def _together(
+    cancel: CancelToken, way: Way, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy
+) -> Codes:
     """Return drawn rows with a target of two names drawn by the model, balanced on what the model sees of the rows.
 
     The names are as frequent as the model says: with a factor for each, as few rows as are near where the names part
@@ -336,7 +358,7 @@ def _together(way: Way, model: LogisticRegressionModel, right: float, codes: Cod
     seen = np.hstack([np.ones((len(codes), 1)), model.axes_.rows(model.setting.encoding.places(X))])
     few = seen.size <= MOST_DEALT  # of more rows chance is little, and it would take long
     out = codes.copy()
-    out[:, way.target] = balanced(chances, seen, coins) if few else uniforms(len(codes), coins) < chances
+    out[:, way.target] = balanced(chances, seen, coins, cancel) if few else uniforms(len(codes), coins) < chances
     return out
 
 
