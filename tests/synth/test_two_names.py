@@ -128,13 +128,13 @@ def test_a_mean_of_evenly_spread_values_is_as_near_as_it_is_forecast():
 
 def test_a_name_has_its_chance_and_sums_are_those_of_the_chances():
     draw = np.random.default_rng(1)
-    seen = np.column_stack([np.ones(300), draw.normal(size=(300, 6))])
-    chances = 1 / (1 + np.exp(-seen @ draw.normal(size=7)))
-    made = np.array([balanced(chances, seen, SeededEntropy(seed)) for seed in range(300)])
+    seen = np.column_stack([np.ones(150), draw.normal(size=(150, 4))])
+    chances = 1 / (1 + np.exp(-seen @ draw.normal(size=5)))
+    made = np.array([balanced(chances, seen, SeededEntropy(seed)) for seed in range(200)])
     off, alone = (made - chances) @ seen, np.sqrt(chances * (1 - chances) @ seen**2)
     assert (off.std(axis=0) < 0.35 * alone).all()  # drawn one by one it is all of it
-    # 300 rows, each a mean of 300 draws: six standard errors.
-    assert (np.abs(made.mean(axis=0) - chances) < 6 * np.sqrt(chances * (1 - chances) / 300) + 0.01).all()
+    # 150 rows, each a mean of 200 draws: six standard errors.
+    assert (np.abs(made.mean(axis=0) - chances) < 6 * np.sqrt(chances * (1 - chances) / 200) + 0.01).all()
 
 
 def test_drawing_together_ends_where_a_stop_is_requested():
