@@ -58,7 +58,7 @@ def test_blocks_go_over_actions_figures_and_needed_columns_and_a_wrong_one_chang
         ("Share of ε", "much", "'much' is not a share"),
         ("Share of ε", "\tperhaps", "neither yes nor no"),
         ("Expected error", "3", "cannot be edited"),
-        ("Expected error", "1\t2", "do not fit"),
+        ("Expected error", "1\t2", "not fit from here on"),
         ("Attribute", "aeg\tdrop", "the table has no row 'aeg'"),
         ("Action", "", "no cells"),
     ):
@@ -211,10 +211,10 @@ def test_blocks_of_facts_go_over_rows_by_place_by_name_and_for_all_selected(surv
         ("Lower bound", "0\t120\nf, m\t\nabc", "row 3 (Region), lower bound or values"),
         ("Lower bound", "young\t120", "row 1 (Age), lower bound"),
         ("Kind", "integr", "did you mean 'integer'"),
-        ("Kind", "integer\t0\t1\t2", "do not fit"),
+        ("Kind", "integer\t0\t1\t2", "not fit from here on"),
         ("Lower bound", "0\t1\n\t5\n", "row 2 (Sex), upper bound"),
         ("Attribute", "Aeg\t\t\t0", "did you mean 'Age'"),
-        ("Missing", "3", "do not fit"),
+        ("Missing", "3", "not fit from here on"),
         ("Lower bound", "", "no cells"),
     ):
         paste_facts(survey, "Age", heading, block)

@@ -124,7 +124,7 @@ def test_one_column_alone_has_no_correlation_and_the_page_says_so(correlations, 
     for name in ("sex", "zip", "income", "label"):
         correlations.session.edit_column(name, f"drop {name}", action="drop")
     idle(correlations)
-    assert "needs two columns" in correlations.page.correlations.map.accessibleName()
+    assert "needs two released columns" in correlations.page.correlations.map.accessibleName()
     correlations.page.grab()
     assert words(correlations) == ""
 

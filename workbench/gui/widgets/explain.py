@@ -234,7 +234,7 @@ SURE = {
 }
 """By whether an attribute is named, and whether a belief keeps more than :data:`NOTHING`."""
 
-REPLACED = tr_later("This counts as ε = {epsilon}, because changing a fact replaces one row with another.")
+REPLACED = tr_later("This counts as ε = {epsilon}: changing a fact replaces one row.")
 """Said unless all that is released are noisy rows."""
 
 
