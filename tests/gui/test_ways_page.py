@@ -239,7 +239,7 @@ def test_what_all_wishes_need_together_is_shown_with_its_split(hands):
     hands.key(Qt.Key.Key_Return)
     hands.idle()
     told = hands.text("ways_solved")
-    assert "your wishes by statistics needs ε = " in told
+    assert "your wishes alone by statistics needs ε = " in told
     assert "mean(age) " in told
     assert "median(age) " in told
     hands.choose_way("Noisy")
