@@ -24,6 +24,7 @@ from bundle import Bundle
 from environment import BUNDLED, EXTRAS, Environment
 
 import workbench
+from workbench.gui.pages import PAGES
 from workbench.gui.project.project_file import SUFFIX
 from workbench.params.errors import EXTRAS as MISSING
 
@@ -75,9 +76,9 @@ def test_every_module_that_is_named_in_a_string_is_taken_along(hook):
                 named.add(node.value.partition(":")[0])
     files = {name for name in named if name.endswith((".log", ".toml"))}
     assert named - files <= taken
-    # The lists from which the program imports by name: pages, kinds, figures.
-    assert {"workbench.gui.pages.data.page", "workbench.render.curve"} <= named
-    assert "workbench.release.statistics.statistics_work" in named
+    # The lists from which the program imports by name: kinds, figures, and pages by the names of their folders.
+    assert {"workbench.release.statistics.statistics_work", "workbench.render.curve"} <= named
+    assert {page.module for page in PAGES} <= taken
 
 
 def test_every_command_is_taken_along(hook):
