@@ -202,7 +202,7 @@ def sum_of_two(h: Floats, slopes: Floats, factors: Floats, of_weight: Floats, of
 
 
 class Memory:
-    """Hands out the same blocks in the same order, for any number of rows: what is asked for first lies in the first.
+    """Hands out the same blocks of memory in the same order, for any number of rows.
 
     Memory that is given back and asked for at each step would have to be cleared by the system at each step.
 

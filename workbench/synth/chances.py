@@ -97,7 +97,7 @@ class Way:
 
     @classmethod
     def of(cls, setting: Setting) -> Way | None:
-        """Return it, or ``None`` where no model is trained."""
+        """Return how a setting is paid and asked, or ``None`` where no model is trained."""
         if setting.target is None or len(setting.columns) < 3 or not setting.budget.gaussian:
             return None
         column, named = setting.columns[setting.target], [columns for columns, _ in setting.impossible]
@@ -363,7 +363,7 @@ def _together(
 
 
 def sure(right: float, chances: Callable[[float], Doubles]) -> float:
-    """Return the power of chances (n, k) with which the likeliest names are drawn for this share of rows."""
+    """Return the power of chances (n, k) at which this share of rows gets its likeliest name."""
     low, high = _FLATTEST, _SHARPEST
     for _ in range(_HALVINGS):
         power = math.sqrt(low * high)

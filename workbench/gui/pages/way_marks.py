@@ -1,4 +1,4 @@
-"""What each way to release answers of what will be asked, at the chosen ε and at those beside it, for all pages."""
+"""How well each way to release answers the questions, at the chosen ε and at 0.5, 1 and 3; all pages share it."""
 
 from __future__ import annotations
 
