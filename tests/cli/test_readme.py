@@ -78,3 +78,7 @@ def test_the_help_is_searched_by_every_word_with_titles_first():
     assert {"ways", "plan", "learners"} & set(found)
     assert all("epsilon" in topic_text(hit.topic).lower() for hit in search_topics("epsilon ledger"))
     assert search_topics("no such hippopotamus") == []
+    shown = {hit.topic: hit.line for hit in search_topics("budget")}
+    assert shown["ledger"].startswith("The ledger recognises a table"), "a whole sentence, cut after a word"
+    assert all(line.endswith((" …", ".", ";", ":")) or len(line) < 90 for line in shown.values())
+    assert not any("`" in line for line in shown.values())

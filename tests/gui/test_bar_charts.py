@@ -68,6 +68,11 @@ def test_both_ends_are_written_below_the_bars(histogram, session):
     assert not both & set(range(90, 140))
     histogram.show_bars(BARS[:1], "age")
     assert max(inked()) < 90
+    histogram.show_bars([Bin("0", 3), Bin("1", 6)], "label")  # each value is below its bar
+    each = inked()
+    assert each & set(range(70, 100))
+    assert each & set(range(145, 175))
+    assert not each & set(range(SCALE, 60))
 
 
 def test_the_height_of_the_bars_has_a_scale(histogram):

@@ -105,6 +105,18 @@ def test_released_models_stand_beside_the_studies_with_what_is_public_of_them(co
     assert "1 study, 3 released models" in compare.findChild(QWidget, "note_compare").accessibleName()
 
 
+def test_released_models_alone_are_not_said_to_be_ticked(window, finish, qtbot, tmp_path):
+    """They have no box to tick: the page says where such models are measured."""
+    charged(tmp_path / "plain", card())
+    finish(window, "sample_iris")
+    finish(window, "tab_compare")
+    assert shown(window, "Way of training") == ["released model"]
+    hint = window.findChild(QLabel, "compare_hint")
+    assert hint.isVisible()
+    assert hint.text().startswith("Only studies are drawn, and there is none yet: Curves")
+    assert window.page.primary.text() == "Curves →"
+
+
 def test_a_card_that_was_changed_after_its_release_is_not_believed(compare, finish, press, tmp_path):
     charged(tmp_path / "measured", card(0.875), work="dpsgd")
     path = tmp_path / "measured" / "card.json"

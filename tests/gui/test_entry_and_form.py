@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit
 
 from workbench.deep.plan import DpSgdPlan
-from workbench.gui.widgets.basic import label
+from workbench.gui.widgets.basic import label, panel, stack
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, entered, exactly, plain, unbroken
 from workbench.gui.widgets.parameter_form import Form
@@ -61,6 +61,7 @@ def test_a_small_number_is_kept_as_it_was_typed(entry, qtbot):
 @pytest.mark.parametrize("text", ["nan", "inf", "1e-13", "0", "-1", "0.2", "1,5", "1e-5e", "1e9999"])
 def test_what_is_no_delta_is_refused_with_a_sentence_and_changes_nothing(entry, qtbot, text):
     retype(qtbot, entry.field, text)
+    qtbot.keyClick(entry.field, Qt.Key.Key_Return)
     assert entry.value() in (Decimal("1e-5"), Decimal("0.1"), Decimal("1e-12"))
     assert not text or entry.problem().startswith("Write δ as a number from 1e-12 to 0.1")
 
@@ -76,6 +77,40 @@ def test_a_refused_text_stays_with_its_reason_and_the_former_value_holds(entry, 
     assert entry.field.text() == text
     entry.set_value(Decimal("1e-4"))  # undo
     assert (entry.field.text(), entry.problem()) == ("0.0001", "")
+
+
+@pytest.mark.parametrize("text", ["", "0", "0.", "0.00", "1e", "1e-", "."])
+def test_a_number_that_is_begun_is_refused_only_where_it_is_left(entry, qtbot, text):
+    retype(qtbot, entry.field, f"{text}x")
+    assert entry.problem()
+    qtbot.keyClick(entry.field, Qt.Key.Key_Backspace)
+    assert (entry.field.text(), entry.problem(), entry.value()) == (text, "", Decimal("1e-5"))
+    qtbot.keyClick(entry.field, Qt.Key.Key_Return)
+    assert entry.problem()
+
+
+def test_the_reason_of_a_refused_text_moves_nothing_below(qtbot):
+    """It lies on the nearest part of the page that has room for it, and goes with the field."""
+    made, below = PrivacyEntry("epsilon", Decimal("1e-4"), Decimal(1000), Decimal(1)), QLineEdit()
+    card = panel(stack(made))
+    page = panel(stack(card, below, None))
+    qtbot.addWidget(page)
+    page.resize(600, 400)
+    page.show()
+    place = below.pos()
+    retype(qtbot, made.field, "abc")
+    reason = page.findChild(QLabel, "epsilon_problem")
+    assert reason.isVisible()
+    assert reason.parentWidget() is page
+    assert reason.y() >= made.field.mapTo(page, made.field.rect().bottomLeft()).y()
+    assert reason.width() <= page.width()
+    assert below.pos() == place
+    made.hide()
+    assert not reason.isVisible()
+    made.show()
+    assert reason.isVisible()
+    retype(qtbot, made.field, "2")
+    assert not reason.isVisible()
 
 
 def test_an_empty_field_is_refused_too(entry, qtbot):

@@ -55,6 +55,7 @@ def test_run_says_it_beside_the_button_and_asks_once(utility, finish, press, idl
     finish(utility, "curve_run")
     assert noted() == ["curve"]
     assert "Later certificates" not in utility.findChild(QWidget, "note_utility").accessibleName()
+    press(utility, "curve_settings")
     press(utility, "curve_standard")  # asks nothing any more
     assert utility.page.job is not None
     assert not isinstance(QApplication.activeModalWidget(), Question)

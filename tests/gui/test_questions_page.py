@@ -90,6 +90,13 @@ def test_a_survey_opens_with_suggestions_and_each_answer_is_a_step(survey):
     survey.click(f"{LIST}_needs")
     shown = [survey.window.page.listed.name_at(row) for row in survey.window.page.columns.in_sight()]
     assert tuple(shown) == NEEDED
+    for name in NEEDED[1:3]:  # one below the other: neither click moves a row away from under the next
+        survey.click_cell(LIST, name, "Needed")
+    assert survey.text("questions_count").startswith("6 of 60")
+    assert [survey.window.page.listed.name_at(row) for row in survey.window.page.columns.in_sight()] == shown
+    survey.click(f"{LIST}_needs")
+    survey.click(f"{LIST}_needs")
+    assert len(survey.window.page.columns.in_sight()) == 6
     survey.click(f"{LIST}_needs")
     survey.window.session.undo_stack.setIndex(0)
 

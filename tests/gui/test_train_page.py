@@ -149,7 +149,7 @@ def test_a_model_is_released_and_charged_what_was_told_and_another_run_needs_a_h
     assert train.findChild(QWidget, "shown_release_verify").isVisible()
     press(train, "tab_train")
     note = train.findChild(QWidget, "note_train")
-    assert note.accessibleName() == "Released and paid for. Another run would need a higher cap."
+    assert note.accessibleName() == "Released and paid for. Another run needs a higher cap: nothing is left."
     assert not train.findChild(QWidget, "train_raise_cap").isVisible(), "what is done is not refused"
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model

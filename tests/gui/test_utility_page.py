@@ -93,8 +93,10 @@ def test_a_click_on_a_point_says_what_it_is_and_a_study_of_another_plan_does_not
     assert not utility.findChild(QLabel, "curve_point_warning").isVisible()
     assert not utility.findChild(QWidget, "curve_point_train").isVisible(), "no private model is here"
     assert (utility.session.plan, utility.session.to_train.value) == (before, None)
+    page.plot.view.left.emit()  # the pointer is over the panel
     qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Escape)
     assert not panel.isVisible()
+    assert page.plot.point == (0, 1), "the keys are where they were"
     assert utility.session.plan == before
     click_point(page, qtbot, 0, 0)  # the sanitised table teaches nothing
     assert "No better than always naming the majority" in utility.findChild(QLabel, "curve_point_warning").text()
@@ -184,6 +186,7 @@ def test_a_study_its_curve_and_its_points_by_pointer_and_keys(utility, qtbot, pr
 
     # Bands and baselines go and come back.
     assert page.figure.baselines
+    press(utility, "curve_settings")
     press(utility, "curve_baselines")
     press(utility, "curve_bands")
     assert page.figure.baselines == ()
@@ -310,9 +313,11 @@ def test_a_study_its_curve_and_its_points_by_pointer_and_keys(utility, qtbot, pr
     assert not said.isVisible()
 
     # Only the chosen regimes are trained.
+    press(utility, "curve_settings")
     press(utility, "regime_sanitized")
     page = ran(utility, qtbot, press, idle)
     assert [s.name for s in page.figure.series] == ["private model"]
+    press(utility, "curve_settings")
     press(utility, "regime_sanitized")
 
     # Another model is added and only its own is trained anew.
@@ -441,7 +446,13 @@ def test_one_click_draws_the_standard_comparison_in_one_picture_with_the_persons
     assert levels == ["Logistic, exact noise: no privacy", "Naive Bayes: no privacy", "always the majority"]
     assert "Best at your ε = 1: " in utility.findChild(QLabel, "curve_words").text()
     assert "Compare lists every line" in utility.statusBar().currentMessage()
+
+    # The picture is the page: the settings are folded away until they are asked for.
+    assert utility.page.plot.view.plot.height() > 240
+    assert not utility.findChild(QWidget, "curve_standard").isVisible()
+    press(utility, "curve_settings")
     assert utility.findChild(QWidget, "curve_standard").isVisible()
+    press(utility, "curve_settings")
     at = names.index("Naive Bayes: private model")
     means = [series.mean for series in figure.series]
     alone = next(i for i in (0, 1) if [mean[i] for mean in means].count(means[at][i]) == 1)

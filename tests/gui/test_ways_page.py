@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 from fits import misfits
-from hands import LEFT, Hands
+from hands import CTRL, LEFT, Hands
 from mishaps import statuses, text_of
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
@@ -100,9 +100,11 @@ def test_every_question_has_a_row_and_every_way_a_column_and_what_is_asked_last_
     assert table.rowCount() == before + 1
     assert cell(hands, "The correlation of age and income", "Noisy")[0] in "±–"
     assert "The correlation of age and income" in hands.text("ways_least"), "the least ε of a new wish is looked for"
-    session.undo_stack.undo()
+    hands.see("ways_more").setFocus()
+    hands.key(Qt.Key.Key_Z, CTRL)  # the question, not the text of the field
     hands.idle()
     assert table.rowCount() == before
+    assert hands.see("ways_more").text() == ""
     session.undo_stack.setIndex(0)
     hands.idle()
 
@@ -443,7 +445,7 @@ def test_no_link_offers_more_than_those_who_get_it_are_offered(hands):
     hands.idle()
     said = hands.text("ways_least")
     assert "The mean of age within ± 0.9: no ε up to 1, the most that is offered, is enough for synthetic rows" in said
-    assert said.endswith("What helps: drop columns, choose statistics, change who gets it.")
+    assert said.endswith("What helps: drop columns, choose statistics, change who gets it, leave this question out.")
     hands.finish("ways_take_least")
     assert hands.window.page.objectName() == "page_questions"
     assert hands.window.session.plan.epsilon == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from textwrap import shorten
 
 from workbench.paths import resources
 
@@ -40,7 +41,9 @@ TOPICS: tuple[str, ...] = (
 """The topics in the order in which they are listed; each is ``resources/help/NAME.md``, a title and its text."""
 
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
-_SHOWN = 90  # characters of the line that a search shows of a topic
+_END = re.compile(r"(?<=[.!?;]) ")
+_MARKS = re.compile(r"`|\*\*")
+_SHOWN = 90  # characters of the sentence that a search shows of a topic
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Found:
 
     topic: str  # its name
     title: str
-    line: str  # the first line with the first word that was searched; empty where only the title has it
+    line: str  # the first sentence with the first word that was searched; empty where only the title has it
 
 
 @cache
@@ -79,7 +82,9 @@ def search_topics(typed: str, language: str = "en") -> list[Found]:
         if not all(word in text.lower() for word in words):
             continue
         title, _, rest = text.partition("\n")
-        line = next((ln.strip() for ln in rest.splitlines() if words and words[0] in ln.lower()), "")
+        parts = (part for part in rest.strip("\n").split("\n\n") if not part.startswith("    "))  # no commands
+        sentences = (one for part in parts for one in _END.split(" ".join(part.split())))
+        line = next((one for one in sentences if words and words[0] in one.lower()), "")
         in_title = any(word in title.lower() for word in words)
-        found.append((not in_title, Found(name, title, line[:_SHOWN])))
+        found.append((not in_title, Found(name, title, shorten(_MARKS.sub("", line), _SHOWN, placeholder=" …"))))
     return [hit for _, hit in sorted(found, key=lambda pair: pair[0])]

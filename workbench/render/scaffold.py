@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -21,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from workbench.render.fonts import font
+from workbench.render.fonts import font, scaled
 from workbench.render.palette import Dash, Marker, SeriesStyle, Theme
 
 Tick = tuple[float, str]
@@ -117,7 +118,10 @@ class FigureView(QWidget):
     Attributes:
         theme: its colours.
         plot: the rectangle of the plot, in logical pixels.
+        low: the height, in points, below which a figure leaves its title and half of its margins to the plot.
     """
+
+    low: ClassVar[int] = 0
 
     def __init__(self, content: Surroundings, theme: Theme) -> None:
         super().__init__()
@@ -149,12 +153,17 @@ class FigureView(QWidget):
         """Take the size of the whole figure; what is left of it is the plot."""
         body, content = QFontMetricsF(self._body), self._content
         self._size = QRectF(0, 0, width, height)
+        self._tight = height < scaled(self.low)
+        self._margin = MARGIN / 2 if self._tight else MARGIN
         ticks = max((body.horizontalAdvance(text) for _, text in content.y_ticks), default=0.0)
-        left = MARGIN + ticks + GAP
-        top = MARGIN + self._line(self._title) + (self._line(self._body) if content.subtitle else 0)
-        top += 2 * GAP + self._line(self._body) + GAP
-        right = width - MARGIN - self._gutter()
-        bottom = height - MARGIN - 2 * self._line(self._body) - 1.5 * GAP
+        left = self._margin + ticks + GAP
+        top = self._margin + self._line(self._body) + GAP
+        if self._tight:
+            top += max(self._line(self._body), self._badge_height() if content.badge else 0)
+        else:
+            top += self._line(self._title) + (self._line(self._body) if content.subtitle else 0) + 2 * GAP
+        right = width - self._margin - self._gutter()
+        bottom = height - self._margin - 2 * self._line(self._body) - 1.5 * GAP
         self.plot = QRectF(left, top, max(right - left, 1), max(bottom - top, 1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -183,26 +192,28 @@ class FigureView(QWidget):
         centres = spread(wanted, [height] * len(wanted), self.plot.top(), self.plot.bottom() + height / 2)
         return [QRectF(left, y - height / 2, self._gutter() - GAP, height) for y in centres]
 
+    def _badge_height(self) -> float:
+        return QFontMetricsF(self._caps).height() + GAP
+
     def _paint_header(self, painter: QPainter) -> None:
-        content, theme = self._content, self.theme
-        right = self._size.right() - MARGIN
+        content, theme, top = self._content, self.theme, self._margin
+        right = self._size.right() - self._margin
         if content.badge:
-            metrics = QFontMetricsF(self._caps)
             text = content.badge.upper()
-            wide, high = metrics.horizontalAdvance(text) + 2 * 14, metrics.height() + GAP
-            box = QRectF(right - wide, MARGIN, wide, high)
+            wide = QFontMetricsF(self._caps).horizontalAdvance(text) + 2 * 14
+            box = QRectF(right - wide, top, wide, self._badge_height())
             painter.setPen(QPen(QColor(theme.danger), 1.2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box, 4, 4)
             painter.setFont(self._caps)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
             right = box.left() - 2 * GAP
-        top, width = MARGIN, right - MARGIN
-        self._text(painter, QRectF(MARGIN, top, width, self._line(self._title)), content.title, self._title, theme.text)
-        top += self._line(self._title)
+        if not self._tight:
+            line = self._line(self._title)
+            self._text(painter, QRectF(top, top, right - top, line), content.title, self._title, theme.text)
+            top, right = top + line, self._size.right() - self._margin  # below the badge there is the whole width
         if content.subtitle:
-            # Below the badge it has the whole width.
-            box = QRectF(MARGIN, top, self._size.right() - 2 * MARGIN, self._line(self._body))
+            box = QRectF(self._margin, top, right - self._margin, self._line(self._body))
             self._text(painter, box, content.subtitle, self._body, theme.muted)
 
     def _paint_axes(self, painter: QPainter) -> None:
@@ -217,7 +228,7 @@ class FigureView(QWidget):
             if abs(y - written) < line:  # in a low picture some ticks go without their figure
                 continue
             written = y
-            box = QRectF(MARGIN, y - line / 2, plot.left() - GAP - MARGIN, line)
+            box = QRectF(self._margin, y - line / 2, plot.left() - GAP - self._margin, line)
             self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignRight)
         wide, free = QFontMetricsF(body).horizontalAdvance, 0.0
         for value, text in content.x_ticks:
@@ -232,11 +243,11 @@ class FigureView(QWidget):
         painter.setPen(grid)
         painter.drawLine(QLineF(plot.left(), _crisp(plot.bottom()), plot.right(), _crisp(plot.bottom())))
         # Below the middle of the axis; beyond its ends where the words are longer than it is.
-        room = max(plot.width(), min(wide(content.x_label) + 1, self._size.width() - 2 * MARGIN))
-        begin = max(MARGIN, min(plot.center().x() - room / 2, self._size.width() - MARGIN - room))
+        room = max(plot.width(), min(wide(content.x_label) + 1, self._size.width() - 2 * self._margin))
+        begin = max(self._margin, min(plot.center().x() - room / 2, self._size.width() - self._margin - room))
         box = QRectF(begin, plot.bottom() + 1.5 * GAP + line, room, line)
         self._text(painter, box, content.x_label, body, theme.muted, Qt.AlignmentFlag.AlignHCenter)
-        box = QRectF(MARGIN, plot.top() - GAP - line, self._size.width() - 2 * MARGIN, line)
+        box = QRectF(self._margin, plot.top() - GAP - line, self._size.width() - 2 * self._margin, line)
         self._text(painter, box, content.y_label, body, theme.muted)
 
     def _paint_label(self, painter: QPainter, label: EndLabel, box: QRectF) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.gui.session.account_view import AccountView, ReleasedStep
 from workbench.gui.session.session import Session
@@ -199,7 +199,7 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
         cap=cap,
     )
     if second and first:
-        twice = entered(2 * epsilon)
+        twice = entered(Context(prec=2, rounding=ROUND_CEILING).plus(2 * epsilon).normalize())
         room = tr("To release {second} as well, enter {twice}: it costs as much.", second=second, twice=twice)
         said = f"{said} {room}"
     return f" {said}"

@@ -179,14 +179,14 @@ class PointPanel(Card):
         self.raise_()
 
     def close_it(self) -> bool:
-        """Close the panel and give the keys back to the curve; return whether it was open."""
+        """Close the panel and give the keys back to its point; return whether it was open."""
         if self.isHidden():
             return False
         keys = self.isAncestorOf(self.window().focusWidget()) if self.window().focusWidget() else False
         self.hide()
         self._plot.covered = False
         if keys:
-            self._plot.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._plot.go_to(self._point)
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name

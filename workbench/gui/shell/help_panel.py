@@ -122,7 +122,7 @@ class TourPanel(SidePanel):
         self._count = label("", "muted", name="tour_count")
         head = panel(row((self._title, 1), self._count))
         self._text = label("", wrap=True, name="tour_text")
-        self._next = button(tr("Next"), "tour_next", "primary", press=lambda: self._show(self._at + 1))
+        self._next = button(tr("Next"), "tour_next", press=lambda: self._show(self._at + 1))
         tip = tr("Leave the tour; Help → Take the Tour shows it again")
         leave = button(tr("Leave"), "tour_leave", tip=tip, press=self.leave)
         foot = panel(row(leave, None, self._next))

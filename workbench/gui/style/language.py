@@ -268,7 +268,8 @@ def _templates() -> dict[str, list[_Template]]:
         for word in words:
             used[word] = used.get(word, 0) + 1
         letters = sum(len(word) for part in own for word in _WORD.findall(part))
-        made.append((words, _Template(tuple(parts), translated, sum(map(len, own)), letters < _WEAK)))
+        weak = letters < _WEAK and len(_WORD.findall(own[0])) < _FEW  # "the mean of" is begun by nothing else
+        made.append((words, _Template(tuple(parts), translated, sum(map(len, own)), weak)))
     out: dict[str, list[_Template]] = {}
     for words, template in made:
         out.setdefault(min(words, key=lambda word: (used[word], word)), []).append(template)

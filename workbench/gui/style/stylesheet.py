@@ -40,6 +40,8 @@ QLabel[look="title"] { font-weight: 600; font-size: 24px; }
 QLabel[look="heading"] { font-weight: 600; font-size: 15px; }
 QLabel[look="figure"] { font-weight: 600; font-size: 26px; }
 QLabel[look="problem"] { color: $danger; font-size: 13px; }
+QLabel[look="refused"] { color: $danger; font-size: 13px; background: $surface; border: 1px solid $danger;
+    border-radius: 6px; padding: 4px 8px; }
 QLabel[look="warn"] { color: $warn; }
 QLabel[look="danger"] { color: $danger; }
 QLabel[look="accent"] { color: $accent; }

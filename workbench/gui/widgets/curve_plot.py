@@ -29,6 +29,8 @@ REACH = 28.0  # logical pixels within which a point is under the pointer
 class _View(CurveView):
     """The figure, with the line of the plan's ε and a ring around one point."""
 
+    low = 480  # the page says what a low one is of
+
     moved = Signal(QPointF)
     pressed = Signal(QPointF)
     left = Signal()
@@ -190,6 +192,11 @@ class CurvePlot(QWidget):
     def place_of(self, series: int, index: int) -> QPointF:
         assert self._view is not None
         return self._view.place_of(series, index)
+
+    def go_to(self, point: tuple[int, int] | None) -> None:
+        """Give the keys to a point."""
+        self._look_at(point)
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _press(self, at: QPointF) -> None:
         self.setFocus()

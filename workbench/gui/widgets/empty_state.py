@@ -47,4 +47,8 @@ class NothingYet(QWidget):
 
     def _show(self) -> None:
         needs_table = self._pages[0] == "data"
+        if needs_table and self._session.opened is not None:  # what is missing is declared there
+            self.lead("data", tr("Columns →"))
+        elif needs_table:
+            self.lead("data", tr("Open a table →"))
         self._why.setText(tr(FOR_TABLES) if needs_table and self._session.images is not None else self._said)

@@ -6,25 +6,30 @@ import math
 import re
 from decimal import Decimal
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QSlider, QWidget
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import again, tr, tr_later, tr_sentence, typed
-from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row, say, stack
+from workbench.gui.widgets.basic import button, hold, label, mark_wrong, named, row, say
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
+from workbench.render.fonts import scaled
 
 STEPS = 400
 DIGITS = 15  # most digits of an entry: a double still distinguishes such decimals
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)
+_BEGUN = re.compile(r"0*[.,]?0*\Z|(\d+([.,]\d*)?|[.,]\d+)[eE][+-]?\Z", re.ASCII)
+"""What may become a number with the next key: 0, 0., 1e-. It is refused only where the person leaves it so."""
 _THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)
 """A comma that can be before thousands as well as before decimals: 1,000."""
 
 
+REASON = 440  # points of the lines that say why a text is refused
 LEAST_SLIDER = 100
 """Points of a slider in which a value can still be aimed at; what is beside it goes on another line before."""
 
@@ -32,8 +37,8 @@ LEAST_SLIDER = 100
 class PrivacyEntry(QWidget):
     """A number on a log scale between two bounds, exact as it was typed or given; 4,5 is read as 4.5.
 
-    A text that is refused stays in the field with the reason below it, and the value from before it was typed holds:
-    never that of its first digits.
+    A text that is refused stays in the field, and the value from before it was typed holds: never that of its first
+    digits. The reason lies over what is below the field, so that nothing moves.
     """
 
     value_changed = Signal(object)  # (Decimal) the person has entered or dragged to another valid value
@@ -61,9 +66,13 @@ class PrivacyEntry(QWidget):
         self._former = value  # what holds where the text that is being typed is refused in the end
         self._from, self._to = map(math.log, slider or (low, high))
         self._make_fields(name)
-        self._problem = label("", "problem", wrap=True, name=f"{name}_problem", hidden=True)
+        self._reason = ""
+        self._problem = label("", "refused", wrap=True, name=f"{name}_problem", hidden=True)
+        self._problem.setParent(self)
+        self._problem.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.destroyed.connect(self._problem.deleteLater)
         low_end, high_end = (label(tr(words), "muted") for words in ends)
-        self.setLayout(stack(row(self.field, low_end, self.slider, high_end, spacing=12), self._problem, spacing=4))
+        self.setLayout(row(self.field, low_end, self.slider, high_end, spacing=12))
         self.field.textEdited.connect(self._typed)
         self.field.editingFinished.connect(self._finish)
         self.slider.valueChanged.connect(self._dragged)
@@ -112,7 +121,44 @@ class PrivacyEntry(QWidget):
 
     def problem(self) -> str:
         """Return what is wrong with the text of the field; empty where nothing is."""
-        return self._problem.text() if self._problem.isVisibleTo(self) else ""
+        return self._reason
+
+    def _say(self, reason: str) -> None:
+        self._reason = reason
+        say(self._problem, reason)
+        self._place_reason()
+
+    def _place_reason(self) -> None:
+        """Put the reason below the field, on the nearest part of the page that has room for it there."""
+        if not self._reason or not self.isVisible():
+            self._problem.hide()
+            return
+        holder: QWidget = self
+        while True:
+            place = self.field.mapTo(holder, QPoint(0, self.field.height() + 4))
+            width = min(scaled(REASON), holder.width() - place.x() - 4)
+            height = self._problem.heightForWidth(width)
+            parent = holder.parentWidget()
+            if parent is None or holder.isWindow() or (width > 0 and place.y() + height < holder.height()):
+                break
+            holder = parent
+        if self._problem.parentWidget() is not holder:
+            self._problem.setParent(holder)
+        self._problem.setGeometry(place.x(), place.y(), width, height)
+        self._problem.show()
+        self._problem.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self._place_reason()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self._place_reason()
+
+    def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
+        super().hideEvent(event)
+        self._problem.hide()
 
     def _parsed(self, text: str) -> Decimal | None:
         text = text.strip()
@@ -127,18 +173,18 @@ class PrivacyEntry(QWidget):
         inside = self._low <= value <= self._high
         return value if inside and len(value.normalize().as_tuple().digits) <= DIGITS else None
 
-    def _typed(self, text: str) -> None:
+    def _typed(self, text: str, *, left: bool = False) -> None:
         read = self._parsed(text)
-        wrong = read is None
+        wrong = read is None and (left or not _BEGUN.match(text.strip()))
         mark_wrong(self.field, wrong)
-        say(self._problem, self._reason(text) if wrong else "")
+        self._say(self._why_refused(text) if wrong else "")
         value = self._former if read is None else read
         if value != self._value:
             self._value = value
             self._show_slider()
             self.value_changed.emit(value)
 
-    def _reason(self, text: str) -> str:
+    def _why_refused(self, text: str) -> str:
         """Return why ``text`` is refused, how to write it, and what holds meanwhile."""
         stated = {"symbol": self._symbol, "low": entered(self._low), "high": entered(self._high)}
         hint = tr("Write {symbol} as a number from {low} to {high}, such as 0.5 or 1e-6.", **stated)
@@ -152,7 +198,7 @@ class PrivacyEntry(QWidget):
         """Write a decimal comma as the point that it was read as; a refused text stays with its reason."""
         value = self._parsed(self.field.text())
         if value is None:
-            self._typed(self.field.text())
+            self._typed(self.field.text(), left=True)
             return
         self._former = value
         if "," in self.field.text():
@@ -179,7 +225,7 @@ class PrivacyEntry(QWidget):
         self.field.setText(text)
         self.field.setToolTip(f"{self._help}{exactly(self._value)}")
         mark_wrong(self.field, wrong=False)
-        self._problem.hide()
+        self._say("")
 
     def _show_slider(self) -> None:
         # A project may state an ε that is refused, such as 0: it is shown in the field, at the low end of the slider.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from decimal import Decimal
@@ -22,6 +23,10 @@ from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
 PRIORS = (0.01, 0.5)  # beliefs beside that of 10 %, which the sentence is about
 POINTS = 60
+DRAWN = sorted(
+    {i / POINTS for i in range(POINTS + 1)} | {1 / (1 + math.exp(-i / 2)) for i in range(-POINTS // 2, POINTS // 2 + 1)}
+)
+"""Beliefs before a release that are drawn: closer to one another where the curve of a large ε has its bends."""
 NOTHING = 1e-5
 
 
@@ -67,7 +72,7 @@ class BeliefCurve(Chart):
     usual, letters, height_fixed = QSize(200, 116), 11, True
 
     def show_epsilon(self, epsilon: float) -> None:
-        beliefs = [posterior(epsilon, i / POINTS) for i in range(POINTS + 1)]
+        beliefs = [posterior(epsilon, prior) for prior in DRAWN]
         low, high = [(b.prior, b.low) for b in beliefs], [(b.prior, b.high) for b in beliefs]
         unchanged = mark.line(((0, 0), (1, 1)), "muted", 1, "dashed")
         drawing = Drawing(

@@ -276,12 +276,12 @@ class SettingsTable(TableView):
         self._wanted, self._needs_only = "", False
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         self._sort(-1, Qt.SortOrder.AscendingOrder)
-        self._filter(kept=-1)
+        self._filter()
 
     def filter_again(self) -> None:
         """Show what needs the person now, and no longer what does not."""
-        if self._needs_only:  # the row that is being filled in stays until something else is
-            self._filter(kept=self.currentIndex().row())
+        if self._needs_only:  # the row that is being filled in stays until something else is; a tick hides no row
+            self._filter(kept=self.in_sight() if self.ticked is not None else (self.currentIndex().row(),))
 
     def _follow_reset(self) -> None:
         self.show_all()

@@ -324,15 +324,15 @@ class TableView(QTableView):
     def show_only(self, text: str, *, needs_only: bool = False) -> None:
         """Show the rows whose name holds ``text`` and, if asked, only those that need the person."""
         self._wanted, self._needs_only = text.strip().casefold(), needs_only
-        self._filter(kept=-1)
+        self._filter()
 
     def _follow_reset(self) -> None:
         self.updateGeometry()
-        self._filter(kept=-1)
+        self._filter()
 
-    def _filter(self, kept: int) -> None:
+    def _filter(self, kept: Collection[int] = ()) -> None:
         rows = range(self.model().rowCount())
-        hidden = {at for at in rows if at != kept and not self._passes(at)} if self.filtered else set()
+        hidden = {at for at in rows if at not in kept and not self._passes(at)} if self.filtered else set()
         changed = [at for at in rows if self.isRowHidden(at) != (at in hidden)]
         self.setUpdatesEnabled(False)
         for at in changed:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QMarginsF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QMarginsF, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.data.table import Table
@@ -277,8 +277,7 @@ GUESS, WITH, STRANGERS = tr_later("a guess"), tr_later("the attack"), tr_later("
 FILL = 0.55
 
 
-HIGHEST, INVITED = 440, 150
-"""Pixels of the chart: a higher bar says no more; of the card while it only says what an attack is compared with."""
+HIGHEST = 440  # pixels of the chart: a higher bar says no more
 
 
 def allowed_words(share: float) -> str:
@@ -384,6 +383,7 @@ class AttackPage(RunPage):
             (self.outcomes, 2),
         )
         self._parts = MasterDetail(setup, self._result, heights=(2, 3), widths=(2, 3))
+        self._parts.fill(0)  # the fields have the height that they need, and what is found the rest
         self.body.addWidget(self._parts, 1)
         cancel = button(tr("Cancel"), "attack_cancel", tip=tr("Stop (Esc)"))
         self.set_run(tr("Attack"), "attack_run", tr("Run the attack (Ctrl+Return)"), cancel)
@@ -512,6 +512,7 @@ class AttackPage(RunPage):
         for form in self._forms.values():
             form.setVisible(form is self.form)
         self._about.setText(as_sentence(tr_sentence(chosen.help)))
+        QTimer.singleShot(0, self._parts, self._parts.share)  # once the other fields are laid out
         self.refresh()
 
     def _take(self, done: Attacked) -> None:
@@ -529,8 +530,6 @@ class AttackPage(RunPage):
         self._badge.setVisible(done is not None and done.outcome.private)
         for part in (self.chart, self.outcomes):
             part.setVisible(bool(self._done))
-        self._result.usual_height = 0 if self._done else INVITED
-        self._parts.share()
         first, *rest = [tr(INVITATION)] if done is None else map(tr_sentence, done.outcome.words())
         say(self._said, "" if done is None else first)
         self._words.setText(first if done is None else "\n".join(rest))

@@ -134,6 +134,10 @@ def sweep(path: Path, emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
 
 
 HINT = tr_later("Tick lines in the table to draw them together: at most seven.")
+NO_STUDY = tr_later(
+    "Only studies are drawn, and there is none yet: Curves measures how accurate such models are on rows they have not "
+    "seen."
+)
 ATTACK_TIP = tr_later(
     "Train the selected line again on one half of the rows, several times, and see how well an attacker distinguishes "
     "them from the others"
@@ -315,8 +319,9 @@ class ComparePage(PageFrame):
         private = any(map(self.runs.shows_private, self.runs.lines))
         # One badge a page: a picture has its own.
         self._badge.setVisible(private and (self.figure is None or not self.figure.badge))
+        hint = tr(HINT if any(line.study is not None for line in self.runs.lines) else NO_STUDY)
         self._hint.setText(
-            tr("No pinned line is measured by {metric}.", metric=self.measure.currentText()) if pinned else tr(HINT)
+            tr("No pinned line is measured by {metric}.", metric=self.measure.currentText()) if pinned else hint
         )
         if self.figure is None:
             self.plot.clear()

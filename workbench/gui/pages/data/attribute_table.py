@@ -49,15 +49,16 @@ def label_of(bar: Bin) -> str:
 
 
 def drawing_of(bars: Sequence[Bin]) -> Drawing:
-    """Return the bars of one attribute with their scale and the ends of the range."""
-    most = max(*(bar.count for bar in bars), 1)
+    """Return the bars of one attribute with their scale, and their values or the ends of their range."""
+    most, names = max(*(bar.count for bar in bars), 1), [label_of(bar) for bar in bars]
     return Drawing(
         (mark.bars({at: bar.count for at, bar in enumerate(bars)}, alpha=0.65),),
         x=Scale(0, len(bars)),
         y=Scale(0, most),
         left=row_ticks(most),
         grid=True,
-        below=range_below([label_of(bar) for bar in bars]),
+        labels=() if any(" – " in name for name in names) else names,
+        below=range_below(names),
         words=lambda x: words_of(bars, int(x)),
     )
 

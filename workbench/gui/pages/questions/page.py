@@ -207,6 +207,9 @@ class QuestionsPage(PageFrame):
         self._wishes.setPlaceholderText(tr("for example {value}", value=FORMS.split(" or ")[0].replace(", ", "; ")))
         self._wishes.editingFinished.connect(self._take_wishes)
         self._wrong = label("", "problem", wrap=True, name="wishes_problem")
+        policy = self._wrong.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # no row of the list moves where a tick makes a wish unanswerable
+        self._wrong.setSizePolicy(policy)
         model = panel(row(self._asks[MODEL], self._target))
         boxes = lines(*(self._asks[name] for name in (AVERAGES, PAIRS, FIGURES, ROWS)), model, spacing=12)
         wishes = label(tr("Wishes"), "muted")

@@ -102,10 +102,11 @@ class BeforeCard(Card):
     def quiet(self) -> bool:
         return self._quiet.isChecked()
 
-    def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while a run goes on, and leave the room of what cannot be to its charts."""
+    def lock(self, *, locked: bool, charts: bool) -> None:
+        """Let nothing be changed while a run goes on, and leave the room of what cannot be to its ``charts``."""
         self._quiet.setEnabled(not locked)
-        self._place.setHidden(locked)
+        self._place.setEnabled(not locked)
+        self._place.setHidden(locked and charts)
         if locked:
             self._quiet_line.hide()
 

@@ -35,7 +35,7 @@ PAUSED = tr_later("The paused run holds this ε: resume it, or give it up.")
 NEEDS_TORCH = tr_later("Training a network needs PyTorch: {how}")
 FREE = tr_later("Whoever has the released synthetic rows can train a model on them at no further cost.")
 DONE = tr_later("The model is released and paid for; its card says what it guarantees.")
-DONE_AND_SPENT = tr_later("Released and paid for. Another run would need a higher cap.")
+DONE_AND_SPENT = tr_later("Released and paid for. Another run needs a higher cap: {left}.")
 """The text at the foot while a network trains, is paused, or is done."""
 
 

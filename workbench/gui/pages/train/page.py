@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QTimer
 from workbench.gui.gauges.budget import first_words, second_words, warned_of
 from workbench.gui.gauges.cap_entry import FirstCap, raise_cap
 from workbench.gui.pages import page_called
+from workbench.gui.pages.release_account import left_of
 from workbench.gui.pages.release_tasks import lacking, warning
 from workbench.gui.pages.run_page import RunPage, draft_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import messages as words
@@ -216,7 +217,7 @@ class TrainPage(RunPage):
                     return make().preflight(model, parameters)
 
             self.jobs.start(
-                Job(tr("Preflight"), work),
+                Job(tr("Working out the cost"), work),
                 key=actions.PREFLIGHT,
                 stoppable=False,
                 on_result=lambda found: self._show_forecast(what, found),
@@ -410,7 +411,7 @@ class TrainPage(RunPage):
             self.study.show_model(self.forms.model, epsilon, self.forms.meanings())
         self.before.say_first(first=figures_first.is_first(self.session))
         self.forms.lock(locked=self.running)
-        self.before.lock(locked=self.running)
+        self.before.lock(locked=self.running, charts=network)
         self.test.lock(locked=self.running)
         self.paused.show_run(offered, running=self.running)
         if offered is not None and not self.running:
@@ -452,10 +453,10 @@ class TrainPage(RunPage):
                 return tr(words.QUIET_NOW) if self.going.quiet else tr(words.SHOWN_NOW)
             return tr("Training. What is shown is private; the model appears in its folder at the end.")
         refused = None if found is None else self._refused(found)
-        if done:
-            return tr(words.DONE) if refused is None else tr(words.DONE_AND_SPENT)
-        if found is None:
-            return ""
+        if found is not None and done and refused is not None:
+            return tr(words.DONE_AND_SPENT, left=left_of(self.session, found.delta, alone=True))
+        if done or found is None:
+            return tr(words.DONE) if done else ""
         if refused is not None and self.session.paused:
             return tr(words.PAUSED)
         if refused is not None:

@@ -16,7 +16,20 @@ from workbench.gui.pages.run_page import offer_models
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import shown_list, tr, tr_later, tr_sentence, typed_list
-from workbench.gui.widgets.basic import Card, hold, hold_most, label, lines, look, mark_wrong, named, panel, row, say
+from workbench.gui.widgets.basic import (
+    Card,
+    button,
+    hold,
+    hold_most,
+    label,
+    lines,
+    look,
+    mark_wrong,
+    named,
+    panel,
+    say,
+    stack,
+)
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.parameter_form import given_in, put_in
 from workbench.learners import Learner
@@ -73,7 +86,7 @@ LEAST_LETTERS, WIDEST_LIST = {"regime_mechanism": 6, "curve_metric": 7}, 320
 
 
 class CurveSetup(Card):
-    """Two lines of fields that make a :class:`CurvePlan`."""
+    """The fields that make a :class:`CurvePlan`; all but the models and the metric can be folded away."""
 
     changed = Signal()
     look_changed = Signal()
@@ -174,7 +187,9 @@ class CurveSetup(Card):
         for combo in (self.model, self.mechanism, self.measure):
             combo.give_way(LEAST_LETTERS.get(combo.objectName(), 0))  # that of models asks for its words
             hold_most(combo, WIDEST_LIST)
-        upper = (self.model, 100), self.more, None, self.measure, panel(row(self.bands, self.baselines))
+        self._fold = button("", "curve_settings", "link", press=lambda: self.unfold(shown=self._folded.isHidden()))
+        self._fold.setToolTip(tr("Ways of training, the list of ε and repeats, and what is drawn"))
+        upper = (self.model, 100), self.more, None, self.measure, self._fold
         ways = none, 8, sanitized, (self.mechanism, 100), 8, corrected, 8, synthetic, 8, private, None
         epsilons, repeats, blocks = (label(text, "muted") for text in ("ε", tr("repeats"), tr("blocks")))
         for title, field in ((epsilons, self.epsilons), (repeats, self.repeats), (blocks, self.blocks)):
@@ -182,10 +197,18 @@ class CurveSetup(Card):
         self._with = label("", "muted", name="curve_with")
         self._of_blocks = blocks
         lower = epsilons, (self.epsilons, 1), self._with, 8, repeats, self.repeats, blocks, self.blocks
-        self.last_line = lines(*lower)
-        for line in (lines(*upper), lines(*ways), self.last_line):
-            self.body.addWidget(panel(line))
-        self.body.addWidget(self._problem)
+        self.last_line = lines(self.bands, self.baselines)
+        self._folded = panel(stack(*map(panel, (lines(*ways), lines(*lower), self.last_line))))
+        self.body.add(panel(lines(*upper)), self._folded, self._problem)
+        self.unfold()
+
+    def unfold(self, *, shown: bool = True) -> None:
+        """Show what is set before a run, or fold it away: the curve has its place."""
+        self._folded.setVisible(shown)
+        self.retranslate()
+
+    def retranslate(self) -> None:
+        self._fold.setText(f"{tr('Settings')} {'▸' if self._folded.isHidden() else '▾'}")
 
     # -- the models -------------------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> s
         return tr("{hopeless} than {beats}.", hopeless=tr_sentence(metric.hopeless), beats=tr_sentence(metric.beats))
     if figure.against:
         return _best(figure, metric)
-    if len(figure.series) > MOST_NAMED + 1:
+    if len(figure.series) > MOST_NAMED:
         return _best_at(figure, epsilon, metric)
     stated = (_near(figure, metric), _constant(figure, metric), crossings(figure, metric), at_epsilon(figure, epsilon))
     return " ".join(filter(None, stated))

@@ -85,8 +85,7 @@ class UtilityPage(RunPage):
         self._made_up = QCheckBox(tr("on made-up rows"))
         named(self._made_up, "curve_made_up", tr("On made-up rows"), tr(MADE_UP_HELP))
         self._made_up.toggled.connect(lambda _on: self.refresh())
-        self.setup.last_line.addWidget(self._made_up)  # beside four buttons it would widen a window with large text
-        self.foot.addWidget(self._standard)
+        self.setup.last_line.add(self._made_up, None, self._standard)
         self.set_run(tr("Run"), "curve_run", tr("Train every model (Ctrl+Return)"), cancel)
         tip = tr("Train a private model or network, and release that")
         self.add_way(tr("Train a model →"), "curve_to_train", "train", tip)
@@ -198,6 +197,7 @@ class UtilityPage(RunPage):
         self._studied = self._present()
         self._rows_made_up = self._made_up.isChecked()
         self._go_on()
+        self.setup.unfold(shown=False)  # once the keys are on Cancel
 
     def _go_on(self) -> None:
         if not self._to_follow:
@@ -249,6 +249,7 @@ class UtilityPage(RunPage):
         self._looks.stop()
         self._snapshots = {}
         self.setup.kept = False
+        self.setup.unfold()
 
     def _show_all(self) -> None:
         self._draw()
@@ -376,7 +377,7 @@ class UtilityPage(RunPage):
             trained = sum(one.total for one in self._snapshots.values())
             stated = tr_n("{n} model is trained.", "All {n} models are trained.", trained)
             more = tr("Your ε is between the points: press Run to add it.") if new else self._best_words()
-            return f"{stated} {more}".rstrip()
+            return more or stated
         if not fits:
             return ""
         stated = tr_n("{n} model to train.", "{n} models to train.", fits)

@@ -6,7 +6,8 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.pages import page_called
@@ -59,6 +60,17 @@ NOTHING_ANSWERED = tr_later("At this ε this way answers no question well.")
 MORE = tr_later("A figure that recipients will ask for, and how near it must be: {forms}. Return adds it")
 ADVICE_LINES = 3  # that the advice mostly takes where the page is narrow
 WITH_FIGURES = ("synthetic", "statistics", "rows")  # ways whose answers have a margin; the first is tried first
+
+
+class _Asked(QLineEdit):
+    """A field that lets Ctrl+Z undo the question that was asked, once there is nothing of its own to undo."""
+
+    def event(self, event: QEvent) -> bool:
+        undo = isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo)
+        if undo and event.type() == QEvent.Type.ShortcutOverride and not self.isUndoAvailable():
+            event.ignore()
+            return True
+        return super().event(event)
 
 
 class WaysPage(PageFrame):
@@ -122,7 +134,7 @@ class WaysPage(PageFrame):
         self._table.least_asked.connect(self._ask_least)
         self._refused = label("", "problem", wrap=True, name="ways_refused", hidden=True)
         self._model.refused.connect(lambda why: say(self._refused, why))
-        self._more = named(QLineEdit(), "ways_more", tr("Ask one more"), tr(MORE, forms=tr_sentence(FORMS)))
+        self._more = named(_Asked(), "ways_more", tr("Ask one more"), tr(MORE, forms=tr_sentence(FORMS)))
         self._more.returnPressed.connect(self._ask_more)
         self._found = label("", wrap=True, name="ways_least")
         self._take = button("", "ways_take_least", "link", press=self._take_least)
@@ -337,7 +349,7 @@ class WaysPage(PageFrame):
         except ParameterError as error:
             say(self._refused, sentence(error))
             return
-        self._more.clear()
+        self._more.setText("")  # which also forgets what was typed: Ctrl+Z is about the question
         self.session.edit(tr("ask one more"), plan)
 
     def _look_for_new_wish(self) -> None:
@@ -401,13 +413,13 @@ class WaysPage(PageFrame):
             what = tr("{question} within {margin}", question=what, margin=localised(wish.margin))
         offered = self.session.questions.most
         taken = (epsilon, way) == (self.session.plan.epsilon, self.session.way)
-        self._take.setVisible(epsilon is not None and not taken and epsilon <= RECIPIENTS[-1].most)
+        self._take.setVisible(epsilon is not None and not taken)
         if epsilon is None:
             self._found.setText(tr("{question}: no ε up to 50 is enough for {way}.", question=what, way=inside(way)))
             return
         if epsilon > offered:
             self._found.setText(self._beyond(question, what, way, epsilon))
-            reword(self._take, tr("Who gets it →"), tr("A release to fewer people may have a larger ε"))
+            reword(self._take, tr("Questions →"), tr("Change who gets it, which columns they need or what they ask"))
             return
         least = {"epsilon": entered(epsilon), "way": inside(way)}
         self._found.setText(tr("{question}: at least ε = {epsilon} for {way}.", question=what, **least))
@@ -429,6 +441,7 @@ class WaysPage(PageFrame):
             changes += [tr("choose {way}", way=inside(near[0]))] if near else []
         if epsilon <= RECIPIENTS[-1].most:
             changes.append(tr("change who gets it"))
+        changes.append(tr("leave this question out"))
         return tr(
             "{question}: no ε up to {most}, the most that is offered, is enough for {way}: that takes ε = {epsilon}. "
             "What helps: {changes}.",
