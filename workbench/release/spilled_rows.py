@@ -159,7 +159,7 @@ class Spill:
     @property
     def rows(self) -> int:
         """The number of rows in all blocks."""
-        return sum(int(block.edges[-1]) for block in self._blocks)
+        return sum(map(self.height, range(len(self))))
 
     @property
     def text(self) -> int:
@@ -188,9 +188,13 @@ class Spill:
         """Return the rows of a bucket in all blocks."""
         return self._read([(block, bucket) for block in self._blocks])
 
-    def block(self, number: int) -> Rows:
-        """Return the rows of a block."""
-        return self._read([(self._blocks[number], k) for k in range(self.buckets)])
+    def height(self, number: int) -> int:
+        """Return the number of rows in a block."""
+        return int(self._blocks[number].edges[-1])
+
+    def block(self, *numbers: int) -> Rows:
+        """Return the rows of one block, or of several."""
+        return self._read([(self._blocks[number], k) for number in numbers for k in range(self.buckets)])
 
     def _read(self, places: list[tuple[_Block, int]]) -> Rows:
         width, cells = self._packed.itemsize, []
@@ -302,20 +306,16 @@ class SpilledRows(ReadByColumns):
         if buckets == 1:
             return spill
         out = Spill(file or self._file(), self._packed, self._kept, buckets)
-        waiting: list[Rows] = []
+        waiting: list[int] = []
         done = size = 0
         for number in range(len(spill)):
             cancel.check()
-            waiting.append(spill.block(number))
-            size += len(waiting[-1].cells)
+            waiting.append(number)
+            size += spill.height(number)
             if size < _SCATTERED and number + 1 < len(spill):
                 continue
-            together = Rows(
-                np.concatenate([some.cells for some in waiting]),
-                tuple(pl.concat(texts) for texts in zip(*(some.kept for some in waiting), strict=True)),
-            )
             order, edges = in_buckets(size, buckets, coins)
-            out.add(together.ordered(order), edges)
+            out.add(spill.block(*waiting).ordered(order), edges)
             waiting, done, size = [], done + size, 0
             emit(Progress(done, rows, "rows in random order"))
         return out
