@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.csv.encoding import AnyBytes, Bytes
+from workbench.data.csv.encoding import AnyBytes, between
 from workbench.signals.cancel import CancelToken
 
 CHUNK = 1 << 20  # bytes that are checked at a time: so few that what is found in them stays in the processor's cache
@@ -55,28 +55,30 @@ def regular_shape(
     starts, stride = [np.zeros(1, np.int64)], 1
     for start in range(0, len(view), CHUNK):
         cancel.check()
-        piece = np.asarray(view[start : start + CHUNK])
-        returns, between, quotes, feeds = (bits.of(piece, byte) for byte in (_CR, delimiter, quote, _LF))
-        ends = np.flatnonzero(bits.marked[: len(piece)])
-        marks, closing = feeds | returns | between | quotes, None
-        if inside or quotes.any():
-            quoted = True
-            within = _within(quotes, inside)
-            inside ^= int(np.bitwise_count(quotes).sum(dtype=np.int64)) & 1
-            closing = quotes & ~within  # an opening mark is within what it opens
-            if (quotes & within & ~_next(marks, before.mark)).any():
-                return None
-            one_line_each &= not ((feeds | returns) & within).any()
-            feeds, returns, between = (found & ~within for found in (feeds, returns, between))
-            ends = ends[_at(feeds, ends)]
-        if before.closing or closing is not None:
-            closing = np.zeros_like(marks) if closing is None else closing
+        piece = between(view, start, start + CHUNK).tobytes()
+        returns, separating, quotes = (bits.of(piece, byte) for byte in (_CR, delimiter, quote))
+        ends = bits.places(piece, _LF)
+        if not (inside or before.closing or before.returned or quotes.any() or returns.any()):
+            before = _Before(int(piece[-1] in (_LF, delimiter)))
+        else:
+            feeds = bits.of(piece, _LF)
+            marks, closing = feeds | returns | separating | quotes, np.zeros_like(feeds)
+            if inside or quotes.any():
+                quoted = True
+                within = _within(quotes, inside)
+                inside ^= int(np.bitwise_count(quotes).sum(dtype=np.int64)) & 1
+                closing = quotes & ~within  # an opening mark is within what it opens
+                if (quotes & within & ~_next(marks, before.mark)).any():
+                    return None
+                one_line_each &= not ((feeds | returns) & within).any()
+                feeds, returns, separating = (found & ~within for found in (feeds, returns, separating))
+                ends = ends[_at(feeds, ends)]
             if _beyond(_next(closing, before.closing), marks, len(piece)):
                 return None
-        if (before.returned or returns.any()) and _beyond(_next(returns, before.returned), feeds, len(piece)):
-            return None
-        before = _Before(*(_last(found, len(piece)) for found in (marks, closing, returns)))
-        done, counts = _counted(between, ends)
+            if _beyond(_next(returns, before.returned), feeds, len(piece)):
+                return None
+            before = _Before(*(_last(found, len(piece)) for found in (marks, closing, returns)))
+        done, counts = _counted(separating, ends)
         if not _regular(counts, done, separators, width):
             return None
         separators = done - int(counts[-1]) if len(counts) else separators + done
@@ -109,18 +111,24 @@ class _Bits:
     """Finds a byte in pieces; the memory for that is kept, as to get new memory takes longer than to look."""
 
     def __init__(self) -> None:
-        self.marked = np.empty(-(-CHUNK // 64) * 64, np.bool_)  # where the byte is that was looked for last
+        size = -(-CHUNK // 64) * 64
+        self._marked, self._nowhere = np.empty(size, np.bool_), np.zeros(size // 64, np.uint64)
 
-    def of(self, piece: Bytes, byte: int | None) -> Bits:
-        """Return where a byte is; nowhere, if it is ``None``."""
+    def of(self, piece: bytes, byte: int | None) -> Bits:
+        """Return where a byte is, not to be written to; nowhere, if it is ``None``."""
         words = -(-len(piece) // 64)
-        if byte is None:
-            return np.zeros(words, np.uint64)
-        np.equal(piece, byte, out=self.marked[: len(piece)])
-        self.marked[len(piece) :] = False
-        if not self.marked.any():  # most files have no quote mark and no carriage return: to pack takes longer
-            return np.zeros(words, np.uint64)
-        return np.packbits(self.marked[: 64 * words], bitorder="little").view("<u8")
+        if byte is None or byte not in piece:  # most files have no quote mark and no carriage return
+            return self._nowhere[:words]
+        self._mark(piece, byte)
+        self._marked[len(piece) :] = False
+        return np.packbits(self._marked[: 64 * words], bitorder="little").view("<u8")
+
+    def places(self, piece: bytes, byte: int) -> NDArray[np.int64]:
+        """Return the places of a byte, in order."""
+        return np.flatnonzero(self._mark(piece, byte))
+
+    def _mark(self, piece: bytes, byte: int) -> NDArray[np.bool_]:
+        return np.equal(np.frombuffer(piece, np.uint8), np.uint8(byte), out=self._marked[: len(piece)])
 
 
 def _next(found: Bits, before: int) -> Bits:
@@ -136,9 +144,9 @@ def _at(found: Bits, places: NDArray[np.int64]) -> NDArray[np.bool_]:
     return there
 
 
-def _last(found: Bits | None, size: int) -> int:
+def _last(found: Bits, size: int) -> int:
     """Return whether the last byte of a piece is among those that were found: 1, else 0."""
-    return 0 if found is None else int(found[-1] >> np.uint64((size - 1) % 64)) & 1
+    return int(found[-1] >> np.uint64((size - 1) % 64)) & 1
 
 
 def _beyond(some: Bits, allowed: Bits, size: int) -> bool:
