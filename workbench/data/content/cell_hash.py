@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import decimal
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,24 @@ def _spelt_out(text: str) -> str:
 
 
 Words = NDArray[np.uint64]
+
+Placed = tuple[tuple[str, ...], pl.Series]
+"""Values, and the places of a column's cells among them; null where a cell is none of them."""
+
+
+class ByValue:
+    """What is made of the values of each column, kept from part to part as long as a column has the same ones."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[tuple[str, ...], Any]] = {}
+
+    def of(self, column: int, values: tuple[str, ...], make: Callable[[pl.Series, int], Any]) -> Any:
+        """Return what ``make`` makes of the values of a column, which it is given with its position."""
+        known = self._known.get(column)
+        if known is None or known[0] != values:
+            self._known[column] = known = values, make(pl.Series(values, dtype=pl.String), column)
+        return known[1]
+
 
 INLINE = 12  # bytes of the longest cell that fits into its view
 

@@ -12,15 +12,18 @@ import bisect
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash, Words, canonical, pieces
+from workbench.data.content.cell_hash import ByValue, CellHash, Words, canonical, pieces
 from workbench.data.rows_in_parts import each_column
 
 Ranks = NDArray[np.uint16]
+Codes = tuple[tuple[str, ...], NDArray[np.unsignedinteger[Any]]]
+"""Values, and the place of each cell of a column among them."""
 
 _AT_ONCE = 1 << 17
 _ANY = np.uint64(0x9E3779B97F4A7C15)
@@ -61,13 +64,21 @@ class RowChoice:
         self._base = np.uint16(int.from_bytes(digest[8:10], "little"))
         self._hashing = CellHash(b"")
         self._rewritten = [self._needs_canonical(cells, rows) for cells in each_column(some)]
+        self._values = ByValue()  # their shares
 
-    def of_part(self, frame: pl.DataFrame) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return for each choice the rows of a part with a low rank, and how low it is, in leading zero bits."""
-        columns = [
-            _Column(self._canonical(cells) if rewritten else cells, self._factor)
-            for cells, rewritten in zip(each_column(frame), self._rewritten, strict=True)
-        ]
+    def of_part(
+        self, frame: pl.DataFrame, codes: Sequence[Codes | None]
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return for each choice the rows of a part with a low rank, and how low it is, in leading zero bits.
+
+        Of columns whose cells are known as ``codes`` these are looked up, which is quicker.
+        """
+        columns: list[_Column | _Coded] = []
+        for position, (cells, coded) in enumerate(zip(each_column(frame), codes, strict=True)):
+            if coded is None:
+                columns.append(self._column(cells, position))
+            else:
+                columns.append(_Coded(self._values.of(position, coded[0], self._shares), coded[1]))
         rows = frame.height
         edges = sorted({0, rows, *range(0, rows, _AT_ONCE), *(edge for column in columns for edge in column.edges)})
         found = list(_low_ranks(columns, list(itertools.pairwise(edges)), self.without, self.least, self._base))
@@ -85,6 +96,14 @@ class RowChoice:
         for shares, form in zip(both, (some, canonical(some)), strict=True):
             _Column(form.rechunk(), _ANY).shares(0, some.len(), shares, np.empty(some.len(), np.uint64))
         return int(np.count_nonzero(both[0] != both[1])) > few
+
+    def _column(self, cells: pl.Series, position: int) -> _Column:
+        return _Column(self._canonical(cells) if self._rewritten[position] else cells, self._factor)
+
+    def _shares(self, values: pl.Series, position: int) -> Ranks:
+        out = np.empty(values.len(), np.uint16)
+        self._column(values, position).shares(0, values.len(), out, np.empty(values.len(), np.uint64))
+        return out
 
     def _canonical(self, cells: pl.Series) -> pl.Series:
         index = self._hashing.doubtful(cells)
@@ -129,8 +148,21 @@ class _Column:
         np.copyto(out, bits.view(np.uint16)[3::4])
 
 
+class _Coded:
+    """One column of which the share of each value is known, and the place of each cell among the values."""
+
+    edges: Sequence[int] = ()
+
+    def __init__(self, known: Ranks, places: NDArray[np.unsignedinteger[Any]]) -> None:
+        self._known, self._places = known, places
+
+    def shares(self, start: int, stop: int, out: Ranks, _scratch: Words) -> None:
+        """Write the shares of some cells into ``out``."""
+        self._known.take(self._places[start:stop], out=out, mode="clip")
+
+
 def _low_ranks(
-    columns: list[_Column],
+    columns: Sequence[_Column | _Coded],
     spans: list[tuple[int, int]],
     without: Sequence[Sequence[int]],
     least: Sequence[int],

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import INLINE, CellHash, Words
+from workbench.data.content.cell_hash import INLINE, ByValue, CellHash, Placed, Words
 from workbench.data.rows_in_parts import each_column
 
 Counts = NDArray[np.int64]
@@ -139,7 +139,7 @@ class ColumnMarker:
         self._marks: list[ColumnMark] = []
         # The positions of the columns that are alike in many unrelated tables; known at the end.
         self.listed: set[int] = set()
-        self._known: dict[int, tuple[tuple[str, ...], Words]] = {}  # by column: values, and their hashes
+        self._values = ByValue()  # their hashes
         self._some = [hashing.hashes(cells) for cells in each_column(some)]
         self._plain = [
             wide is not None and hashing.plain(cells) for cells in each_column(some if wide is None else wide)
@@ -165,10 +165,9 @@ class ColumnMarker:
         The hashes of the cells are given where they are known, and what values the cells were matched with.
         """
         by_value, below = self._by_value[position], self._below[position]
-        exact = by_value or not self._plain[position]
         if by_value or (placed is not None and hashes is None and below is None):
-            return [self._lowest[position].of(*self._counted(position, cells, placed, exact))]
-        if exact:
+            return [self._lowest[position].of(*self._counted(position, cells, placed))]
+        if not self._plain[position]:
             return [self._lowest[position].of(self._hashing.hashes(cells) if hashes is None else hashes)]
         quick, low = self._hashing.quick_hashes(cells, 0 if below is None else self._limit)
         if below is None:
@@ -176,24 +175,22 @@ class ColumnMarker:
         # Once enough of the lowest are known, they are the sample, whatever the others are.
         return [self._lowest[position].of(quick[:0] if below.full else quick), below.of(low)]
 
-    def _counted(self, position: int, cells: pl.Series, placed: Placed | None, exact: bool) -> tuple[Words, Counts]:
+    def _counted(self, position: int, cells: pl.Series, placed: Placed | None) -> tuple[Words, Counts]:
         """Return the hashes of the values of cells, and how many cells have each; of a value there may be several."""
-
-        def hashed(some: pl.Series) -> Words:
-            return self._hashing.hashes(some) if exact else self._hashing.quick_hashes(some)[0]
-
         if placed is None:
             counted = cells.value_counts(name="rows")
-            return hashed(counted.to_series(0).alias("")), counted.to_series(1).to_numpy()
+            return self._hashed(counted.to_series(0).alias(""), position), counted.to_series(1).to_numpy()
         values, places = placed
-        known = self._known.get(position)
-        if known is None or known[0] != values:  # they are the same in all parts
-            self._known[position] = known = values, hashed(pl.Series(values, dtype=pl.String))
-        hashes, rows = known[1], np.bincount(places.drop_nulls(), minlength=len(values))
+        hashes = self._values.of(position, values, self._hashed)
+        rows = np.bincount(places.drop_nulls(), minlength=len(values))
         if places.null_count():
-            others = hashed(cells.filter(places.is_null()))
+            others = self._hashed(cells.filter(places.is_null()), position)
             hashes, rows = np.append(hashes, others), np.append(rows, np.ones(len(others), np.int64))
         return hashes[rows > 0], rows[rows > 0]
+
+    def _hashed(self, some: pl.Series, position: int) -> Words:
+        exact = self._by_value[position] or not self._plain[position]
+        return self._hashing.hashes(some) if exact else self._hashing.quick_hashes(some)[0]
 
     def sent(self) -> ColumnMarker:
         """Return what has the same :meth:`of_column` on a worker, without what was looked at."""
@@ -249,9 +246,6 @@ class ColumnMarker:
 
 
 Counted = tuple[Words, Counts]  # different hashes, ascending, and how often each one occurs
-
-Placed = tuple[tuple[str, ...], pl.Series]
-"""Values, and the places of cells among them; null where a cell is none of them."""
 
 
 class _Lowest:

@@ -111,7 +111,7 @@ class Marking:
             if hashes is not None:
                 rows += hashes
             columns.append(self._marker.of_column(position, cells, hashes, placed[position]))
-        return _OfPart(rows, columns, self._sketcher.of_part(frame) if self._sketcher is not None else [])
+        return _OfPart(rows, columns, self._sketcher.of_part(frame, placed) if self._sketcher is not None else [])
 
     def sent(self) -> Marking:
         """Return what has the same :meth:`of_part` on a worker: without the ledger's key, and without any cell.

@@ -28,8 +28,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.content.cell_hash import CellHash, Words
-from workbench.data.content.row_choice import RowChoice, levels
+from workbench.data.content.cell_hash import ByValue, CellHash, Placed, Words
+from workbench.data.content.row_choice import Codes, RowChoice, levels
 from workbench.data.rows_in_parts import each_column
 from workbench.data.table import Table
 
@@ -161,15 +161,20 @@ class Sketcher:
         singles: list[tuple[int, ...]] = [(k,) for k in range(width)] if 1 < width <= _WIDEST else []
         without = [(), *singles, *([keys] if 1 < len(keys) < width else [])]
         most = [_ROWS] + [max(_FEWEST_WITHOUT, min(_ROWS_WITHOUT, _TOGETHER // width))] * (len(without) - 1)
+        self._values = ByValue()  # their hashes
         self._choice = RowChoice(some, rows, key, without, [2 * size for size in most])
         self._kept = [
             _Kept(columns, size, 2 * size, least)
             for columns, size, least in zip(without, most, self._choice.least, strict=True)
         ]
 
-    def of_part(self, frame: pl.DataFrame) -> list[tuple[Words, NDArray[np.int64]]]:
-        """Return the rows of a part that are chosen for each sketch: their hashes, and how low their ranks are."""
-        return _chosen(frame, self._choice, self._hashing)
+    def of_part(self, frame: pl.DataFrame, placed: Sequence[Placed | None]) -> list[tuple[Words, NDArray[np.int64]]]:
+        """Return the rows of a part that are chosen for each sketch: their hashes, and how low their ranks are.
+
+        ``placed`` is what the cells of each column were matched with, where they were.
+        """
+        codes = [None if one is None or one[1].null_count() else (one[0], one[1].to_numpy()) for one in placed]
+        return _chosen(frame, codes, self._choice, self._hashing, self._values)
 
     def sent(self) -> Sketcher:
         """Return what has the same :meth:`of_part` on a worker, without the key and what was looked at."""
@@ -204,19 +209,25 @@ class Sketcher:
 
 
 def _chosen_of(choice: RowChoice, hashing: CellHash, part: Table) -> list[tuple[Words, NDArray[np.int64]]]:
-    return _chosen(part.frame, choice, hashing)
+    return _chosen(part.frame, [None] * part.frame.width, choice, hashing, ByValue())
 
 
-def _chosen(frame: pl.DataFrame, choice: RowChoice, hashing: CellHash) -> list[tuple[Words, NDArray[np.int64]]]:
+def _chosen(
+    frame: pl.DataFrame, codes: Sequence[Codes | None], choice: RowChoice, hashing: CellHash, values: ByValue
+) -> list[tuple[Words, NDArray[np.int64]]]:
     """Return the rows of a part that each choice takes: their hashes without its columns, and how low the ranks are."""
-    found = choice.of_part(frame)
+    found = choice.of_part(frame, codes)
     union = np.unique(np.concatenate([index for index, _ in found]))
     at = [np.searchsorted(union, index) for index, _ in found]
     sums = np.zeros(len(union), np.uint64)
     less = [np.zeros(len(positions), np.uint64) for positions in at]
-    some = frame if len(union) == frame.height else frame[union]
-    for column, cells in enumerate(each_column(some)):
-        hashes = hashing.hashes(cells)
+    text = frame.select(pl.nth([column for column, coded in enumerate(codes) if coded is None]))
+    cells = each_column(text if len(union) == frame.height or not text.width else text[union])
+    for column, coded in enumerate(codes):
+        if coded is None:
+            hashes = hashing.hashes(next(cells))
+        else:
+            hashes = values.of(column, coded[0], lambda some, _: hashing.hashes(some))[coded[1][union]]
         sums += hashes
         for k, without in enumerate(choice.without):
             if column in without:
