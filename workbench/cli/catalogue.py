@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 
 from workbench.cli.command import Command
 from workbench.release import kinds
@@ -74,8 +75,14 @@ def help_of(name: str) -> str:
     return COMMANDS.get(name) or _kind(name).help
 
 
+_NO_MATRICES = ("sanitize", "statistics")
+"""Commands that multiply no large matrices: the threads that numpy starts for that only wait, and use a processor."""
+
+
 def load(name: str) -> Command:
     """Return the command called ``name``, with that and its line."""
+    if name in _NO_MATRICES:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy looks at it when it is loaded
     if name in COMMANDS:
         command: Command = importlib.import_module(f"workbench.cli.{name}").COMMAND
     else:
