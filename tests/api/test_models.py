@@ -98,6 +98,34 @@ def test_arrays_and_classes_of_any_type_are_taken(iris):
     assert flags.predict(X).dtype == bool
 
 
+PAIRS = [(0.0, 9.0), (1.0, 5.0)]
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        (PAIRS, None),
+        (([0, 1], [9, 5]), None),
+        ((np.array([0, 1]), np.array([9, 5])), None),
+        (tuple(PAIRS), "may be two pairs here, or both lower and both upper bounds"),
+        ([[0, 9], [1, 5]], "may be two pairs here"),
+        (np.array(PAIRS), "may be two pairs here"),
+        (PAIRS[:1], "bounds has 1 pair for 2 columns of numbers"),
+        ("ab", "neither a mapping nor"),
+    ],
+)
+def test_bounds_of_two_columns_are_never_guessed(iris, bounds, said):
+    X, y = iris
+    model = api.NaiveBayes(epsilon=5, bounds=bounds, classes=list(pd.unique(y)), random_state=0)
+    if said is not None:
+        with pytest.raises(ParameterError, match=said):
+            model.fit(X.iloc[:, :2].to_numpy(), y)
+        return
+    model.fit(X.iloc[:, :2].to_numpy(), y)
+    assert [(a.lower, a.upper) for a in model._attributes] == PAIRS
+
+
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
 def test_categories_missing_values_and_dates_are_taken():
     generator = np.random.default_rng(1)
@@ -155,7 +183,7 @@ def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, fo
         "account": "people",
         "output": "model",
     }
-    with pytest.raises(ParameterError, match="or ask= in Python"):
+    with pytest.raises(ParameterError, match=r"columns of the table: ask="):
         api.MedianForest(**told).fit(X, y)
     model = api.MedianForest(**told, ask="ask.csv").fit(X, y)
     assert model.release_.epsilon_charged == Decimal(15)
@@ -261,6 +289,9 @@ def test_it_learns_from_the_release_alone_and_predicts_a_frame(released, folder)
 def test_what_is_written_is_what_the_command_writes(released, folder):
     model = api.fit_on_release("out.csv", "out.csv.certificate.json", target="sex", output="model")
     assert api.verify("model") == []
+    with pytest.raises(InputError, match="replace it with replace=True, or name a new one"):
+        api.fit_on_release("out.csv", target="sex", output="model")
+    model = api.fit_on_release("out.csv", target="sex", output="model", replace=True)
     words = ["--on-release", "out.csv", "--model", "naive-bayes", "--target", "sex", "-o", "other"]
     assert main(["fit", *words]) == 0
     assert (folder / "model" / "model.json").read_bytes() == (folder / "other" / "model.json").read_bytes()

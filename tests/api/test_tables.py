@@ -53,7 +53,9 @@ def test_an_output_that_exists_is_replaced_only_when_asked(people, folder):
     plan = api.plan(epsilon=3, **FACTS)
     told = {"ledger": "ledger.sqlite", "account": "people", "output": "out.csv"}
     first = api.release(people, plan, **told)
-    with pytest.raises(InputError, match=r"exists already.*replace=True"):
+    with pytest.raises(
+        InputError, match=r"\); replace it with replace=True, which is charged again, or name a new one$"
+    ):
         api.release(people, plan, **told)
     with pytest.raises(BudgetRefusedError):  # it is another charge
         api.release(people, plan, **told, replace=True)

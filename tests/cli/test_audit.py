@@ -32,6 +32,10 @@ def test_too_few_samples_are_said_to_prove_nothing(run):
     assert "draw more with --samples" in run(*words).out
 
 
+def test_a_mechanism_for_few_cells_is_audited_without_a_word_on_cells(run):
+    assert run("audit", "optimal", "--epsilon", "1", "--samples", "1000", "--json").done["cells"] == 32
+
+
 def test_a_fault_is_exit_code_5(run, monkeypatch):
     def planted(self: Mechanism, cells: Any, epsilon: float) -> MechanismTable:
         odds = math.exp(1.3)

@@ -66,6 +66,7 @@ def test_json_is_read_as_toml_is(tmp_path, run):
     [
         ("", "there are no events"),
         ("delta = 2\n[[event]]\nkind='pure'\nepsilon=1", "delta is not"),
+        ("[[event]]\nepsilon=1", "the event has no kind"),
         ("[[event]]\nkind='puer'\nepsilon=1", "did you mean 'pure'"),
         ("[[event]]\nkind='pure'\nepsilon=nan", "epsilon = nan"),
         ("[[event]]\nkind='pure'\nepsilon='a'", "epsilon = 'a'"),

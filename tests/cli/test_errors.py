@@ -101,7 +101,7 @@ PLANS: dict[str, tuple[str, str]] = {
     "no epsilon": (PLAN.replace("epsilon = 3.0", ""), "the key 'epsilon' is missing"),
     "a bound nan (age)": (PLAN.replace("upper = 120", "upper = nan"), "upper = nan is not a number"),
     "a bound as truth (age)": (PLAN.replace("upper = 120", "upper = true"), "upper = True is not a number"),
-    "a broken bound of whole numbers (age)": (PLAN.replace("= 120", "= 120.5"), "the bounds of whole numbers are"),
+    "a broken bound of whole numbers (age)": (PLAN.replace("= 120", "= 120.5"), "upper = 120.5 is not whole"),
     "cells that are no number": (PLAN.replace("upper = 120", "upper = 120\ncells = 2.0"), "cells = 2.0 is not a whole"),
     "too many cells (age)": (PLAN.replace("upper = 120", "upper = 120\ncells = 4097"), "cells = 4097 is not a whole"),
     "rows per person 0": ("rows_per_person = 0\n" + PLAN, "rows_per_person = 0 is not a whole number"),

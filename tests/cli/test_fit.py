@@ -155,6 +155,9 @@ def test_it_costs_nothing_says_of_which_release_and_predicts(released, run):
         "output": "model",
     }
     assert (released / "ledger.sqlite").read_bytes() == before
+    again = run(*ON[:-1], "again", "--bounds", "plan.toml", "--ledger", "ledger.sqlite", "--json").json
+    assert {**again, "output": "model"} == answer
+    assert (released / "ledger.sqlite").read_bytes() == before
     assert run("verify", "model").code == 0
     told = run("verify", "model", "--ledger", "ledger.sqlite", "--json").json
     assert told["ok"] is True
@@ -206,18 +209,19 @@ def test_models_that_cannot_learn_from_a_release_say_which_can(released, run, en
         (("people.csv",), "it takes no DATA (workbench fit); leave it out, or --on-release"),
         (("--epsilon", "1"), "it takes no --epsilon"),
         (("--delta", "1e-6"), "it takes no --delta"),
-        (("--bounds", "plan.toml"), "it takes no --bounds"),
-        (("--ledger", "ledger.sqlite"), "it takes no --ledger"),
+        (("--bounds", "other.toml"), "the certificate declares the column 'age' otherwise than this plan (--bounds)"),
         (("--delimiter", ";"), "it takes no --delimiter"),
         (("--smoothing", "1"), "it takes no --smoothing"),
         (
-            ("people.csv", "--epsilon", "1", "--bounds", "plan.toml"),
-            "no DATA, --epsilon and --bounds (workbench fit); leave them out",
+            ("people.csv", "--epsilon", "1", "--delta", "0"),
+            "no DATA, --epsilon and --delta (workbench fit); leave them out",
         ),
         (("--seed", "1"), "--seed is for studies"),
     ],
 )
 def test_what_is_for_raw_rows_makes_no_sense_here(released, run, words, said):
+    plan = (released / "plan.toml").read_text("utf-8")
+    (released / "other.toml").write_text(plan.replace("120", "121"), "utf-8")
     assert said in run(*ON, *words).error()
     assert not (released / "model").exists()
 

@@ -32,6 +32,15 @@ def drafted(run: Run, folder: Path, *words: str, **facts: str) -> Path:
     return folder / "plan.toml"
 
 
+def test_a_new_draft_replaces_a_plan_that_was_filled_in_and_says_so(folder, run):
+    plan = drafted(run, folder)
+    again = run("plan", "people.csv", "--epsilon", "2", "-o", "plan.toml")
+    assert again.code == 0
+    assert again.err.endswith("warning: plan.toml was replaced: it had 3 facts filled in\n")
+    assert tomllib.loads(plan.read_text("utf-8"))["epsilon"] == 2
+    assert "replaced" not in run("plan", "people.csv", "--epsilon", "1", "-o", "plan.toml").err
+
+
 # -- the attack: one row decides what all others look like ------------------------------------------------------------
 
 

@@ -79,6 +79,8 @@ def test_the_overview_names_every_command_and_every_exit_code(run):
     assert all(f"  {name} " in told.out for name in COMMANDS)
     assert all(f"{code} " in told.out for code in range(6))
     assert run("-h") == told
+    assert told.out.index("  values ") < told.out.index("  plan ")
+    assert all("None" not in run(name, "--help").out.split("\n\n")[1] for name in COMMANDS)
 
 
 def test_the_module_and_the_script_are_the_same_program():

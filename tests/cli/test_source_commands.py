@@ -157,3 +157,11 @@ def test_a_column_of_lists_is_dropped_or_named(tmp_path, monkeypatch, run):
         Path("plan.toml").write_text(f'epsilon = 1.0\n{columns}{dropped}"drop"\n', "utf-8")
         more = ("--plan", "plan.toml", "-o", f"{command[0]}.csv", "--replace", "--ledger", f"{command[0]}.sqlite")
         assert run(command[0], "t.parquet", *command[1:], *more).code == 0
+    by_tags = f'epsilon = 1.0\nunit = "tags"\ninvalid = "replace"\n{columns}{dropped}"drop"\n'
+    Path("plan.toml").write_text(by_tags, "utf-8")
+    said = run("sanitize", "t.parquet", "--plan", "plan.toml", "-o", "unit.csv", "--ledger", "u.sqlite").refused()
+    assert said.endswith("column tags); write it as text or numbers")  # it is dropped already
+    drafted = ("plan", "t.parquet", "--epsilon", "1", "-o", "drafted.toml")
+    assert run(*drafted, "--drop", "tags").code == 0
+    for more in (("--unit", "tags", "--rows-per-person", "2"), ("--target", "tags"), ("--need", "sex,tags")):
+        assert run(*drafted, *more).refused() == said

@@ -31,7 +31,7 @@ def plan(*columns: dict, **others: object) -> Plan:
     [
         ({"name": "Age", "kind": "integer", "lower": 120, "upper": 0}, "is not below the upper bound"),
         ({"name": "Age", "kind": "integer", "lower": 0}, "the upper bound is not declared"),
-        ({"name": "Age", "kind": "integer", "lower": 0.5, "upper": 3}, "are not whole"),
+        ({"name": "Age", "kind": "integer", "lower": 0.5, "upper": 3}, "lower = 0.5 is not whole"),
         ({"name": "Age"}, "the kind is not declared"),
         ({"name": "Sex", "kind": "category"}, "the domain is not declared"),
         ({"name": "Sex", "kind": "category", "domain": ["f"]}, "at least 2"),

@@ -7,6 +7,7 @@ copies, the halves of ``train_test_split``) and drops where it cannot know whose
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,8 +21,17 @@ import pandas as pd
 from workbench.api.frames import Place, asked_for, frame_of_table, path_of, readable_part
 from workbench.data.on_workers import Workers, workers_of
 from workbench.data.read import ReadOptions, read_table, require_options
-from workbench.params import BudgetRefusedError, InputError, ParameterError
-from workbench.params.remedies import CHARGE_ACCOUNT, NAME_ACCOUNT, OTHER_TABLE, RAISE_CAP, STATE_ACCOUNT, Remedy
+from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
+from workbench.params.remedies import (
+    CHARGE_ACCOUNT,
+    GIVE,
+    NAME_ACCOUNT,
+    OTHER_TABLE,
+    RAISE_CAP,
+    REPLACE_OUTPUT,
+    STATE_ACCOUNT,
+    Remedy,
+)
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import note_study
 from workbench.sanitize.account_name import checked_name
@@ -195,18 +205,34 @@ def _one_account(stated: Sequence[str | None], carried: Sequence[str | None], ro
 def opened(pays: Paid) -> Iterator[Ledger]:
     """Open the ledger of a release; a refusal says in Python what to do about it, with this ledger and account."""
     try:
-        with Ledger.open(pays.ledger) as ledger:
+        with in_python(), Ledger.open(pays.ledger) as ledger:
             yield ledger
     except (BudgetRefusedError, InputError) as error:
-        ways = [_in_python(remedy, pays) for remedy in error.remedies]
-        if ways == list(error.remedies):
-            raise
-        found = type(error)(error.what, error.where, ways, code=error.code, field=error.field)
-        found.outcome = error.outcome
-        raise found from None
+        error.remedies = tuple(_of_account(remedy, pays) for remedy in error.remedies)
+        raise
 
 
-def _in_python(remedy: Remedy, pays: Paid) -> Remedy:
+@contextmanager
+def in_python() -> Iterator[None]:
+    """Let a refusal name arguments where the command line has options."""
+    try:
+        yield
+    except WorkbenchError as error:
+        error.remedies = tuple(
+            replace(way, text=_OPTION.sub(_argument, way.text)) if way.kind in (REPLACE_OUTPUT, GIVE) else way
+            for way in error.remedies
+        )
+        raise
+
+
+_OPTION = re.compile(r"--([a-z]+)(?: ([A-Z]+))?")
+
+
+def _argument(option: re.Match[str]) -> str:
+    return f"{option[1]}={'' if option[2] else True}"
+
+
+def _of_account(remedy: Remedy, pays: Paid) -> Remedy:
     book = f"api.ledger({'' if pays.ledger is None else repr(str(pays.ledger))})"
     if remedy.kind == RAISE_CAP:
         wanted = ", ".join(

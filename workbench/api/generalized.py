@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, note, opened, paid, warn_of_study
+from workbench.api.datasets import PRIVATE, in_python, note, opened, paid, warn_of_study
 from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table import Table
 from workbench.params import ParameterError, did_you_mean
@@ -85,7 +85,8 @@ def generalize(
     asked = Asked(tuple(map(str, quasi)), tuple(map(str, sensitive)), target)
     levels = hierarchies_of(table, asked, hierarchies)
     people = None if population is None else table_of(population, "population")
-    to = None if pays is None else destination(pays.output, pays.ledger, replace=replace)
+    with in_python():
+        to = None if pays is None else destination(pays.output, pays.ledger, replace=replace)
     folder = None if mapping is None else path_of(mapping)
     if folder is not None:
         given = hierarchies.values() if isinstance(hierarchies, Mapping) else [hierarchies]

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, Paid, note, opened, paid, workers_named
+from workbench.api.datasets import PRIVATE, Paid, in_python, note, opened, paid, workers_named
 from workbench.api.frames import Place, columns_beside, table_for, table_of
 from workbench.api.plans import for_frame
 from workbench.data.databases.address import shown
@@ -94,6 +94,8 @@ class Handed:
         if join is not None:
             table = _joined(table, join, plan, more.get("seed"))
             frame = columns_beside(frame, join, plan.joined_on or "")
+        with in_python():
+            plan.require_joined(table)
         stated = for_frame(plan, frame)
         if pays is not None:
             stated = dataclasses.replace(stated, account=pays.account)
@@ -112,7 +114,8 @@ class Handed:
         """Return where a release goes, which is none of the ``files`` that it is made from; ``None`` of a study."""
         if self.pays is None:
             return None
-        return destination(self.pays.output, self.pays.ledger, *files, formats=formats, replace=self.replace)
+        with in_python():
+            return destination(self.pays.output, self.pays.ledger, *files, formats=formats, replace=self.replace)
 
     def made(self, work: Work, to: Destination | None, study: str = "preview") -> tuple[bytes, dict[str, Any]]:
         """Return the file of ``work``, released where there is a destination, and what the ``attrs`` say of it."""

@@ -117,8 +117,9 @@ _ARGUMENTS = """
     dataset (``api.dataset``) that X is taken from, or ``ledger`` and ``account``; without either, ``fit`` is refused.
 
     Args:
-        bounds: public (lower, upper) by column of numbers; or (lower, upper), each one number or one for each column.
-            Columns that a private step before has made bring theirs along.
+        bounds: public (lower, upper) by column of numbers; or a list of such pairs, one for each column; or (lower,
+            upper), each one number or a list of one for each column. Columns that a private step before has made bring
+            theirs along.
         domains: public values by column of categories.
         missing: columns in which a missing value is one more value; elsewhere it is refused.
         rows_per_person: maximum rows per person; multiplies the charge.

@@ -20,7 +20,7 @@ from workbench.api.plans import categories, numeric
 from workbench.data.columns.grid import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError, ParameterError, counted
 from workbench.params.field import did_you_mean
 from workbench.params.remedies import DECLARE, REPLACE_INVALID, SAY, Remedy
 from workbench.release.model.open_model import Predictor, open_model
@@ -300,11 +300,29 @@ def _pairs(bounds: Any, names: list[str], domains: Any) -> dict[str, tuple[Any, 
     if isinstance(bounds, Mapping):
         return {str(name): pair for name, pair in bounds.items()}
     numbered = [name for name in names if name not in (domains or {})]
+    if isinstance(bounds, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in bounds):
+        if len(bounds) != len(numbered):
+            what = f"bounds has {counted(len(bounds), 'pair')} for {counted(len(numbered), 'column')} of numbers"
+            raise ParameterError(what, "bounds", "give a pair for each column, in the order of the columns")
+        return dict(zip(numbered, bounds, strict=True))
+    if len(numbered) == 2 and _either_way(bounds):
+        what = "bounds of two columns may be two pairs here, or both lower and both upper bounds"
+        raise ParameterError(what, "bounds", "write [(lower, upper), (lower, upper)], or name the columns")
     try:
         lower, upper = (np.broadcast_to(np.asarray(end, dtype=float), len(numbered)) for end in bounds)
     except (TypeError, ValueError):
         raise ParameterError(
             "bounds are neither a mapping nor (lower, upper)",
-            hint='give two numbers, two lists with a number for each column, or {"NAME": (lower, upper), …}',
+            hint='give (lower, upper), a list of such pairs, one for each column, or {"NAME": (lower, upper), …}',
         ) from None
     return {name: (float(a), float(b)) for name, a, b in zip(numbered, lower, upper, strict=True)}
+
+
+def _either_way(bounds: Any) -> bool:
+    """Return whether two sequences may be pairs as well as sides; a tuple of lists or arrays is sides."""
+    sides = isinstance(bounds, tuple) and not any(isinstance(side, tuple) for side in bounds)
+    return not sides and _is_list(bounds) and all(map(_is_list, bounds))
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)

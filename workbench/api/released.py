@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
 from workbench import learners
+from workbench.api.datasets import in_python
 from workbench.api.frames import Place, Shown, cell_text, path_of, table_of
 from workbench.api.private_model import MadeColumns, frame_of_rows, unreadable_rows, values_of
 from workbench.data.table import Table
@@ -131,6 +132,7 @@ def fit_on_release(
     target: str,
     model: str = "naive-bayes",
     output: Place | None = None,
+    replace: bool = False,
     classes: Sequence[Any] | None = None,
 ) -> Released:
     """Train a model on a released table, knowing the public tables of its certificate; that costs nothing beyond it.
@@ -143,6 +145,7 @@ def fit_on_release(
         target: the column to predict.
         model: a learner's name, as in ``workbench fit``: ``naive-bayes`` or ``linear-regression``.
         output: a new folder for the model and its card.
+        replace: whether an ``output`` that exists is replaced; it is refused otherwise.
         classes: as for :func:`load_model`.
 
     Raises:
@@ -153,8 +156,9 @@ def fit_on_release(
     place = None if certificate is None else path_of(certificate)
     if output is not None:
         folder = path_of(output)
-        made = on_release.train_on_release(chosen, path_of(path), place, target, folder).opened(folder)
-        return Released(made, classes)
+        with in_python():
+            made = on_release.train_on_release(chosen, path_of(path), place, target, folder, replace=replace)
+        return Released(made.opened(folder), classes)
     learners.corrected(chosen)  # refused before the release is read
     released = verified_release(path_of(path), place)
     return Released(on_release.fit_on_release(chosen, released, target).opened(), classes)

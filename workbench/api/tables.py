@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
-from workbench.api.datasets import PRIVATE, warn_of_study, workers_named
+from workbench.api.datasets import PRIVATE, in_python, warn_of_study, workers_named
 from workbench.api.frames import Place, path_of, place_of, restored
 from workbench.api.handed import Handed, facts_of
 from workbench.data.on_workers import LOCAL
@@ -122,7 +122,7 @@ def bundle(
         CheckFailedError: the release is not what its certificate and the ledger say.
     """
     stated = verified(path_of(path), CancelToken())
-    with Ledger.read(place_of(ledger)) as book:
+    with in_python(), Ledger.read(place_of(ledger)) as book:
         write_bundle(stated, path_of(folder), book, signed=signed, replace=replace)
     return path_of(folder)
 

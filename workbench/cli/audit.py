@@ -104,7 +104,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _cells(options: CellOptions, chosen: Mechanism) -> Cells:
     if any(v is not None for v in (options.lower, options.upper, options.cells, options.domain)):
         return options.made()
-    return Cells(size=2) if chosen.two_values else Cells.line(-1.0, 1.0, 101)
+    return Cells(size=2) if chosen.two_values else Cells.line(-1.0, 1.0, min(101, chosen.most_cells or 101))
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:

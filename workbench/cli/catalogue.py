@@ -60,9 +60,14 @@ COMMANDS: dict[str, str] = {
 
 
 def commands() -> tuple[str, ...]:
-    """Return the name of every command, also of those that follow from a line of the list of kinds of release."""
-    first = (kind.words[0] for kind in kinds.KINDS if kind.derived)
-    return (*COMMANDS, *(word for word in first if word not in COMMANDS))
+    """Return the name of every command, also of those that follow from a line of the list of kinds of release.
+
+    What finds facts for a plan is named before ``plan``, the others at the end.
+    """
+    derived = {kind.words[0]: kind.before_plan for kind in kinds.KINDS if kind.derived}
+    first = [word for word, before_plan in derived.items() if before_plan and word not in COMMANDS]
+    at = list(COMMANDS).index("plan")
+    return tuple(dict.fromkeys([*list(COMMANDS)[:at], *first, *COMMANDS, *derived]))
 
 
 def is_command(name: str) -> bool:

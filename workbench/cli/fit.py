@@ -34,13 +34,14 @@ from workbench.data.read import ReadOptions
 from workbench.learners import learner
 from workbench.params import ParameterError, counted, paid
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.on_release import train_on_release
+from workbench.release.model.on_release import require_declared, train_on_release
 from workbench.release.model.paused_training import charge_text
 from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, columns_of, release_fit, require_sums
+from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice, Progress
 
-_OF_ROWS = ("join", "on", "epsilon", "delta", "bounds", "ledger", "account", "scheduler", "scheduler_file")
+_OF_ROWS = ("join", "on", "epsilon", "delta", "account", "scheduler", "scheduler_file")
 _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 
@@ -123,7 +124,7 @@ def _text(result: Mapping[str, Any]) -> str:
 def _add_released(parser: argparse.ArgumentParser) -> None:
     able = ", ".join(model.name for model in learners.LEARNERS if model.corrected is not None)
     group = parser.add_argument_group(
-        "in place of DATA, --epsilon and --bounds",
+        "in place of DATA and --epsilon",
         "A model can learn from a released table, knowing from its certificate which public tables the values went "
         f"through. That costs nothing beyond the release. Models: {able}.",
     )
@@ -171,6 +172,8 @@ def _listed(names: list[str]) -> str:
 
 def _on_release(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     chosen = learner(options.model)
+    if options.bounds is not None:
+        require_declared(load_plan(options.bounds), options.on_release, options.certificate)
     made = train_on_release(
         chosen,
         options.on_release,

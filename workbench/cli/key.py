@@ -14,8 +14,9 @@ from workbench.release import signature
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("act", choices=("make", "show", "trust", "forget"), help="what to do")
-    parser.add_argument("key", nargs="?", help="trust: a public key, or a file that holds one")
+    acts = ("make", "show", "trust", "forget")
+    parser.add_argument("act", choices=acts, metavar="|".join(acts), help="what to do")
+    parser.add_argument("key", nargs="?", metavar="KEY", help="trust: a public key, or a file that holds one")
     parser.add_argument("--name", help="trust, forget: the name of the key's holder")
 
 

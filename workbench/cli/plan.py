@@ -20,7 +20,7 @@ from workbench.data.reading import reading_of
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, WorkbenchError, one_line
+from workbench.params import ParameterError, WorkbenchError, one_line
 from workbench.params.amounts import counted
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.field import RealField
@@ -33,7 +33,7 @@ from workbench.release.values_work import released_values
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, Plan, unfilled
-from workbench.sanitize.plan_template import draft
+from workbench.sanitize.plan_template import Draft, draft
 from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
 from workbench.sanitize.wishes import Wish
 from workbench.signals import Notice
@@ -90,13 +90,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the plan file (TOML), or the exported data dictionary (CSV)", required=False)
 
 
-def _rows_of_one(columns: Iterable[ColumnProfile]) -> Iterator[str]:
-    """Yield a note on each column that may say which rows belong to one person."""
-    for column in columns:
+def _rows_of_one(columns: Iterable[ColumnProfile], unit: str | None) -> Iterator[str]:
+    """Yield a note on each column that may say which rows belong to one person, where ``unit`` does not."""
+    for column in columns if unit is None else ():
         for found in column.suspicions:
             if found.what == "household":
-                unit = f"--unit {shlex.quote(column.name)}"
-                yield f"{column.name}: {found.why}; epsilon is about one row, or with {unit} about a person's rows"
+                option = f"--unit {shlex.quote(column.name)}"
+                yield f"{column.name}: {found.why}; epsilon is about one row, or with {option} about a person's rows"
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -124,34 +124,34 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     unit, rows_per_person = _persons(options, persons(found))
     roles = {a.name: a.role for a in declared} | {e.name: e.role for e in dictionary if e.role}
     suggested = suggestion(columns, table.rows, roles) if asked and options.need is None else None
+    questions = _questions(options, suggested) if asked else None
+    named = (unit, options.target, *(questions.needed if questions is not None else ()))
+    table.require([name for name in named if name in table.left_out])
     made = draft(
         columns,
         epsilon,
         declared=declared,
         target=options.target,
         mechanism_name=options.mechanism,
-        dropped=options.drop,
+        dropped=[name for name in options.drop if name not in table.left_out],
         from_data=options.from_data,
         reading=reading_of(table.joined.first if table.joined else table, how_to_read(options, None)),
         join=join,
         dictionary=dictionary,
-        questions=_questions(options, suggested) if asked else None,
+        questions=questions,
         suggested=suggested,
         labelled=table.labelled_domains(),
         unit=unit,
         rows_per_person=rows_per_person,
     )
-    _keep_filled(options.output, made.unfilled)
     taken = f"domains, bounds and rows of a person are those of the release {release_id}" if release_id else ""
-    several = () if unit is not None else _rows_of_one(columns)
-    notes = [*made.notes, *several, *filter(None, (made.on_target, taken)), *table.to_check]
+    notes = [*made.notes, *_rows_of_one(columns, unit), *filter(None, (made.on_target, taken)), *table.to_check]
     for note in notes:
         context.emit(Notice("info", note))
     kept = ", as is rows_per_person" if persons(found) is not None and options.rows_per_person is None else ""
     comment = f'# bounds_origin = "released": found by the release {release_id}{kept}\n' if release_id else ""
-    write_output(options.output, f"{comment}{made.toml}".encode())
-    if options.from_data:
-        context.emit(Notice("warning", "bounds and domains were taken from the rows: every certificate will say so"))
+    for warning in _written(options, made, comment):
+        context.emit(Notice("warning", warning))
     return {
         "plan": str(options.output),
         "unfilled": list(made.unfilled),
@@ -231,18 +231,24 @@ def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     return {"dictionary": str(options.output), "left_out": list(left_out)}
 
 
-def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
-    """Refuse to write ``"?"`` over a plan in which somebody filled them in."""
+def _written(options: argparse.Namespace, made: Draft, comment: str) -> Iterator[str]:
+    """Write the plan; yield what a person has to know of it."""
+    lost = _filled_before(options.output, made.unfilled)
+    write_output(options.output, f"{comment}{made.toml}".encode())
+    if lost > 0:
+        yield f"{options.output} was replaced: it had {counted(lost, 'fact')} filled in"
+    if options.from_data:
+        yield "bounds and domains were taken from the rows: every certificate will say so"
+
+
+def _filled_before(path: Path, still_open: tuple[str, ...]) -> int:
+    """Return how many facts a plan that is about to be replaced has filled in that now are ``"?"`` again."""
     if not path.is_file() or not still_open:
-        return
+        return 0
     try:
-        before = unfilled(read_toml(path, "plan"), str(path))
+        return len(still_open) - len(unfilled(read_toml(path, "plan"), str(path)))
     except WorkbenchError:
-        return  # no plan: nothing that was filled in can be lost
-    if len(before) < len(still_open):
-        raise InputError(
-            "there is already a plan with facts filled in", str(path), "name another file, or delete it first"
-        )
+        return 0  # no plan: nothing that was filled in is lost
 
 
 def _declared(data: str) -> tuple[Attribute, ...]:

@@ -332,9 +332,9 @@ class Table:
                     code="unknown-column",
                 )
 
-    def not_cells(self, name: str) -> InputError:
-        """Return the refusal of a column that was left out."""
-        what, hint = self.left_out[name], "write it as text or numbers, or drop it in the plan"
+    def not_cells(self, name: str, *ways: str) -> InputError:
+        """Return the refusal of a column that was left out; ``ways`` are those beside another form of the file."""
+        what, hint = self.left_out[name], ("write it as text or numbers", *ways)
         return InputError(f"the column holds {what}", f"{self.source}, column {name}", hint)
 
     def row_name(self, index: int) -> str:

@@ -167,8 +167,8 @@ def name_account(name: str) -> Remedy:
     return run("name it first with", "ledger", "name", DATA, name, LEDGER, kind=NAME_ACCOUNT, about={"name": name})
 
 
-REPLACE_IT = Remedy(REPLACE_OUTPUT, "replace it with --replace (in Python replace=True), which is charged again")
-REPLACE_FREE = Remedy(REPLACE_OUTPUT, "replace it with --replace (in Python replace=True)")
+REPLACE_IT = Remedy(REPLACE_OUTPUT, "replace it with --replace, which is charged again")
+REPLACE_FREE = Remedy(REPLACE_OUTPUT, "replace it with --replace")
 
 
 def run(stated: str, *words: str, kind: str = SAY, about: Mapping[str, str] | None = None) -> Remedy:

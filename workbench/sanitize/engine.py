@@ -69,7 +69,7 @@ def check_columns(plan: Plan, table: Table) -> None:
         name = column.name
         if name in table.left_out and name not in table.names:
             if column.action != "drop":
-                raise table.not_cells(name)
+                raise table.not_cells(name, "drop it in the plan")
         elif name not in table.names:
             raise InputError(
                 f"the plan's column {name!r} is not in the table{did_you_mean(name, table.names)}",

@@ -33,7 +33,7 @@ from workbench.params import (
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.field import did_you_mean
 from workbench.params.lists import nested
-from workbench.params.remedies import REPLACE_VALUES
+from workbench.params.remedies import REPLACE_VALUES, give
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
@@ -269,7 +269,7 @@ class Plan(Parameters):
         stated, made = self.join, table.joined
         if stated is not None and made is None:
             what = f"the plan joins a second table on {stated.on!r}, and none is given"
-            raise InputError(what, table.source, "name it: --join FILE, or join= in Python", code="join-missing")
+            raise InputError(what, table.source, give("join", "name it: --join FILE"), code="join-missing")
         if made is not None and (stated is None or stated.on != made.on):
             what = f"a second table is joined on {made.on!r}, and the plan does not say so"
             raise InputError(

@@ -17,7 +17,7 @@ from workbench.data.columns.values import codes, numbers
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.params.remedies import DECLARE, Remedy
+from workbench.params.remedies import DECLARE, Remedy, declare
 from workbench.privacy.local.cells import CellArray, Cells
 from workbench.privacy.local.limits import MOST_CELLS
 
@@ -134,8 +134,10 @@ def _real(size: int, lower: float, upper: float, missing: bool) -> _Line:
 
 @lru_cache(maxsize=128)
 def _whole(wanted: int | None, lower: float, upper: float, missing: bool, *, dates: bool) -> _Line:
-    if lower != math.floor(lower) or upper != math.floor(upper):
-        raise ParameterError("the bounds of whole numbers are not whole")
+    for key, bound in (("lower", lower), ("upper", upper)):
+        if bound != math.floor(bound):
+            what = f"{key} = {bound} is not whole, and the column is declared as whole numbers"
+            raise ParameterError(what, hint=("round it", declare("kind", "real")))
     low, high = int(lower), int(upper)
     length = high - low + 1
     most = wanted or (MOST_CELLS if length <= MOST_CELLS else LONG_RANGE_CELLS)

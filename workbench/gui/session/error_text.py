@@ -50,6 +50,7 @@ _GIVEN = {
     "weights of the card": tr_later("choose their file; its SHA-256 is on the card"),
     "category": tr_later("choose the kind category, whose values can be found"),
     "ask": tr_later("choose a file of public rows under “rows to predict”"),
+    "join": tr_later("press “Join a second table…” in Data"),
     "noise": tr_later("enter a privacy budget, ε, or a noise, σ"),
     "target": tr_later("choose the column to predict in Data, Questions, or the method mst"),
 }

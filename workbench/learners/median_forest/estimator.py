@@ -330,9 +330,7 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
             if self.noise.releasable:
                 raise ParameterError(
                     "the rows to predict are not named, and each prediction costs epsilon",
-                    hint=give(
-                        "ask", "name a file of public rows with the columns of the table: --ask FILE, or ask= in Python"
-                    ),
+                    hint=give("ask", "name a file of public rows with the columns of the table: --ask FILE"),
                     field="ask",
                 )
             return None

@@ -84,7 +84,8 @@ def from_plain(plain: object, where: str = "event", deep: int = 0) -> CostEvent:
     kind = plain.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         near = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
-        raise ParameterError(f"kind = {kind!r} is not known{near}", where, f"choose one of {', '.join(KINDS)}")
+        what = "the event has no kind" if kind is None else f"kind = {kind!r} is not known{near}"
+        raise ParameterError(what, where, f"choose one of {', '.join(KINDS)}")
     for key in plain:
         if key not in (*_COMMON, *KINDS[kind]):
             near = did_you_mean(str(key), [*_COMMON, *KINDS[kind]])

@@ -177,6 +177,22 @@ def columns_to_predict(release: Path) -> tuple[Attribute, ...]:
     return tuple(c.facts() for c in plan_of(read_certificate(named), named).protected)
 
 
+def require_declared(plan: Plan, release: Path, certificate: Path | None) -> None:
+    """Refuse a plan that declares a protected column of a release otherwise than its certificate does.
+
+    Raises:
+        InputError: there is no such release, or what is beside it is no certificate.
+        ParameterError: a column has another kind, other bounds or other values.
+    """
+    named = located(release, certificate)[1]
+    declared = {column.name: column for column in plan.columns}
+    for stated in plan_of(read_certificate(named), named).protected:
+        column = declared.get(stated.name, stated)
+        if any(getattr(column, key) != getattr(stated, key) for key in ("kind", "lower", "upper", "domain")):
+            what = f"the certificate declares the column {stated.name!r} otherwise than this plan"
+            raise ParameterError(what, "--bounds", "leave it out: the certificate declares all that is learned from")
+
+
 def features_of(plan: Plan, target: str) -> tuple[str, ...]:
     """Return the columns of a release that a model of ``target`` can learn from: all others that are protected.
 
