@@ -4,6 +4,8 @@ import csv
 
 import pytest
 
+from workbench.deep.networks import NETWORKS
+
 
 def test_phases_peak_and_largest_batch(run):
     answer = run("memory", "--network", "mlp", "--batch", "256", "--fit", "100000000", "--json")
@@ -17,6 +19,11 @@ def test_phases_peak_and_largest_batch(run):
     text = run("memory", "--network", "mlp", "--batch", "256", "--device", "cuda", "--fit", "100000000").out
     assert "most rows at once that fit: " in text
     assert "the curve jumps where a tensor outgrows a segment" in text
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in NETWORKS])
+def test_every_network_has_a_usual_width(run, name):
+    assert run("memory", "--network", name, "--batch", "8", "--json").done["peak_bytes"] > 0
 
 
 def test_privacy_is_an_option_of_the_prediction(run):

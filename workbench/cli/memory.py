@@ -26,12 +26,9 @@ from workbench.deep.memory_study import (
     study_bytes,
     study_lines,
 )
-from workbench.deep.networks import Network, network
+from workbench.deep.networks import network
 from workbench.params import ParameterError, Parameters, choice, counted, integer, text
 from workbench.release.atomic import write_output
-
-_IMAGE = 28 * 28
-_COLUMNS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +41,7 @@ class MemoryOptions(Parameters):
     private: str = choice(choices=(YES, NO), default=YES, help="with clipping and noise, or without")
     optimizer: str = choice(choices=("sgd", "momentum", "adam"), default="sgd", help="what the optimiser keeps")
     columns: int | None = integer(
-        default=None, at_least=1, upto=10**7, help="numbers of a row", empty=f"{_COLUMNS}, or {_IMAGE} for images"
+        default=None, at_least=1, upto=10**7, help="numbers of a row", empty="8, or those of a small image"
     )
     shape: str | None = text(
         default=None, help="channels, height and width of an image, such as 3,32,32", empty="columns decide"
@@ -72,7 +69,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     asked = read_options(options, MemoryOptions)
     chosen = network(asked.network)
-    inputs = asked.columns or (_COLUMNS if type(chosen) is Network else _IMAGE)
+    inputs = asked.columns or chosen.usual_inputs
     if asked.shape is not None:
         inputs = pixels(listed_numbers(asked.shape, "--shape"), asked.shape, "--shape")
     setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == YES, slots=SLOTS[asked.optimizer])

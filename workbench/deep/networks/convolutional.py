@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from workbench.deep.networks.images import SIDE, image_shape, require_image
+from workbench.deep.networks.images import PIXELS, SIDE, image_shape, require_image
 from workbench.deep.networks.network import IMAGE_ROWS, UNBOUNDED, Network, begun
 from workbench.deep.networks.scattered import SCATTER_LINEAR
 from workbench.params import ParameterError
@@ -30,6 +30,8 @@ class Convolution:
 @dataclass(frozen=True, slots=True)
 class ConvolutionalNetwork(Network):
     """Convolutions with one activation, then linear layers."""
+
+    usual_inputs: ClassVar[int] = PIXELS
 
     convolutions: tuple[Convolution, ...] = ()  # from the image on
     units: int = 0  # of the hidden linear layer; 0 for none

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.learners.tasks import CLASSIFICATION, task
 
@@ -31,6 +31,9 @@ class Network:
 
     It is trained with :class:`workbench.deep.plan.DpSgdPlan`, which has the parameters and works out the cost.
     """
+
+    # Numbers of a row where nobody says how many: a few columns, or the pixels of an image that it can read.
+    usual_inputs: ClassVar[int] = 8
 
     name: str  # the word of the command line
     title: str  # its name for a person

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from workbench.deep.networks.images import Pixels, as_image, image_shape, require_image
+from workbench.deep.networks.images import PIXELS, Pixels, as_image, image_shape, require_image
 from workbench.deep.networks.network import Network
 from workbench.params import ParameterError
 from workbench.paths import resources
@@ -32,6 +32,8 @@ class ScatterLinear(Network):
 
     Each image's features are normalised by themselves, in 27 groups of channels: mean 0, variance 1.
     """
+
+    usual_inputs: ClassVar[int] = PIXELS
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the features and the classes."""

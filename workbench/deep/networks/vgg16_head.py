@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from workbench.deep.networks.images import as_image, image_shape
+from workbench.deep.networks.images import Pixels, as_image, image_shape
 from workbench.deep.networks.network import Network, begun
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import give
@@ -45,6 +45,8 @@ BEYOND = (
 @dataclass(frozen=True, slots=True)
 class VggHead(Network):
     """VGG16's convolutions, frozen, then 512 hidden units (tanh) and a logit for each class."""
+
+    usual_inputs: ClassVar[int] = Pixels(3, _STEP, _STEP)
 
     weights: str = ""  # the file of the convolutions' weights: safetensors, or a state dict of torch
     checksum: str = ""  # its SHA-256
