@@ -153,9 +153,9 @@ def test_what_is_joined_otherwise_than_planned_is_refused():
     with pytest.raises(InputError, match=r"name it: join=$"):
         api.release(VISITS, plan_of_both())
     by_row = api.plan(VISITS, epsilon=1, bounds={"days": (0, 30)}, drop=["who"])
-    with pytest.raises(ParameterError, match="joins no second table"):
+    with pytest.raises(ParameterError, match="has no join"):
         api.release(VISITS, by_row, join=PEOPLE)
-    for keys, said in (({"on": None}, "has no column 'who'"), ({"unit": None}, "on the person of the first one")):
+    for keys, said in (({"on": None}, "has no column 'who'"), ({"unit": None}, "person column of the first table")):
         with pytest.raises(ParameterError, match=said):
             plan_of_both(**keys)
 

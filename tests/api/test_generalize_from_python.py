@@ -95,7 +95,7 @@ def test_an_unknown_parameter_of_a_model_is_refused(people):
 
 def test_a_search_that_finds_nothing_is_noted_before_it_says_so(people, tmp_path):
     book, out = tmp_path / "l.sqlite", tmp_path / "general.csv"
-    with pytest.raises(InputError, match="meets what is asked for"):
+    with pytest.raises(InputError, match="meets the privacy models"):
         api.generalize(
             people, quasi=QUASI, sensitive=["label"], l=3, k=2, output=out, ledger=book, account="people"
         )  # label has two values

@@ -167,7 +167,7 @@ def test_estimates_are_a_frame(people, folder):
         ({"bounds": {"age": (5, 5)}}, "not below"),
         ({"domains": {"sex": "female"}}, "not a list"),
         ({"domains": {"sex": ["female", None]}}, "missing value"),
-        ({"domains": {"sex": ["a", "b"]}, "missing": ["age"]}, "missing names it"),
+        ({"domains": {"sex": ["a", "b"]}, "missing": ["age"]}, "missing= names it"),
         ({"domains": {"sex": ["a", "b"]}, "mechanism": {"age": "grr"}}, "has a mechanism"),
     ],
 )

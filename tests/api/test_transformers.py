@@ -110,7 +110,7 @@ def test_the_total_counts_every_row_of_a_person_and_refuses_what_has_no_epsilon(
     assert api.total_epsilon(api.PCA(epsilon=0.1)) == Decimal("0.1")
     harmless = make_pipeline(FunctionTransformer(np.asarray), "passthrough", make_pipeline(api.PCA(epsilon=2)))
     assert api.total_epsilon(harmless) == Decimal(2)
-    with pytest.raises(ParameterError, match="StandardScaler learns from the rows without an epsilon"):
+    with pytest.raises(ParameterError, match="StandardScaler is fitted on the rows without privacy"):
         api.total_epsilon(make_pipeline(StandardScaler(), api.PCA(epsilon=2)))
     with pytest.raises(ParameterError, match="epsilon is missing"):
         api.total_epsilon(make_pipeline(api.PCA(), api.NaiveBayes(epsilon=1)))
@@ -155,7 +155,7 @@ def test_a_release_does_not_follow_a_study_nor_another_account(iris, folder):
     X, y = iris
     studied = api.PCA(epsilon=4, bounds=(0, 10)).fit_transform(X)
     after = {"epsilon": 5, "classes": SPECIES, "account": "iris", **released("bayes", folder)}
-    with pytest.raises(ParameterError, match="the step before is a private study"):
+    with pytest.raises(ParameterError, match="an earlier step is a private study"):
         api.NaiveBayes(**after).fit(studied, y)
     others = api.PCA(epsilon=4, bounds=(0, 10), account="other", **released("pca", folder)).fit_transform(X)
     with pytest.raises(ParameterError, match="two are named: 'iris' and 'other'"):

@@ -288,7 +288,7 @@ def test_a_plan_says_round_numbers_shortly():
 
 @pytest.mark.parametrize("argument", ["bounds", "domains", "kinds"])
 def test_facts_that_are_no_dict_are_one_sentence(argument):
-    with pytest.raises(ParameterError, match="not a dict with the names of columns"):
+    with pytest.raises(ParameterError, match="not a dict keyed by column name"):
         api.plan(epsilon=1, **{argument: pd.DataFrame({"x": [0, 1]})})
 
 
@@ -304,13 +304,13 @@ def test_an_unknown_argument_of_a_model_is_answered_with_those_it_has():
     with pytest.raises(TypeError, match="it has epsilon, delta, groups"):
         api.KMeans(n_clusters=3)
     frame = pd.DataFrame({"x": [0.5, 1.0], "y": [1.0, 2.0]})
-    with pytest.raises(ParameterError, match="give those of y as target_bounds"):
+    with pytest.raises(ParameterError, match="pass the bounds of y as target_bounds"):
         api.LinearRegression(epsilon=1, bounds={"x": (0, 2), "y": (0, 3)}).fit(frame[["x"]], frame["y"])
 
 
 def test_two_columns_of_one_name_are_one_sentence():
     frame = pd.DataFrame([[1, 2]] * 9, columns=["age", "age"])
-    with pytest.raises(InputError, match="two columns are called 'age'"):
+    with pytest.raises(InputError, match="two columns are both called 'age'"):
         api.plan(frame, epsilon=1, bounds={"age": (0, 9)})
 
 

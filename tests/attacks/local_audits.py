@@ -79,7 +79,7 @@ def client_reports(reports: int, missing: bool) -> Audit:
         return code
 
     claim = cost(parameters, reports)
-    row = "a client's value is missing" if missing else "a client has another value"
+    row = "a client's value is missing" if missing else "a client has a different value"
     name = f"rappor: {reports} report{'s' * (reports > 1)} of a client"
     fault, least = (NO_INSTANT_COINS, 0.5) if missing else (NO_COINS, 1.0)
     return Audit(name, row, claim.charged, 60_000, outputs, (fault,), 0.0, least)
@@ -124,7 +124,7 @@ def kept_answers() -> Audit:
     claim = cost(parameters).permanent
     name = f"rappor: a client in {RELEASES} releases, answers kept"
     faults = (Fault("permanent coins tossed anew", plant=coins_anew), NO_COINS)
-    return Audit(name, "a client has another value (claim ε∞)", claim, 8_000, outputs, faults, 0.0, 0.5)
+    return Audit(name, "a client has a different value (claim ε∞)", claim, 8_000, outputs, faults, 0.0, 0.5)
 
 
 def oracle(kind: OracleKind) -> Audit:
@@ -141,7 +141,7 @@ def oracle(kind: OracleKind) -> Audit:
 
     claim = kind.build(4, 1.0).exact_epsilon
     faults = (Fault("drawn at 1.25·ε", times=1.25),)
-    return Audit(f"{kind.name}: a report", "a client has another value", claim, 60_000, outputs, faults, 0.0, 0.8)
+    return Audit(f"{kind.name}: a report", "a client has a different value", claim, 60_000, outputs, faults, 0.0, 0.8)
 
 
 LOCAL = (

@@ -41,7 +41,7 @@ def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder,
     assert sorted(folder.iterdir()) == before
     assert not user_data().exists(), "no ledger was made"
     text = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
-    assert text.out.startswith("On made-up rows of this shape it reaches about")
+    assert text.out.startswith("On simulated rows of this shape it reaches about")
     assert text.err == ""
     other = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--seed", "5", "--json").json
     assert other["accuracy"] != told["accuracy"]
@@ -81,7 +81,7 @@ def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder, r
     assert "private – not for release" in text.out
     assert "clipping costs" in text.out
     assert "this study reads private rows" in text.err
-    assert "none of it can be published" in text.err
+    assert "its results must not be published" in text.err
 
 
 def test_the_figures_are_those_of_the_window(folder, run):
@@ -108,16 +108,16 @@ def test_the_figures_are_those_of_the_window(folder, run):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "no rows are given"),
-        (("t.csv", "--rows", "300"), "no rows are given"),
+        ((), "there are no rows"),
+        (("t.csv", "--rows", "300"), "there are no rows"),
         (("--rows", "3"), "--rows"),
         (("--rows", "300", "--decimal", ","), "not read from a file"),
-        (("--rows", "300", "--grey"), "are for images"),
+        (("--rows", "300", "--grey"), "work only for images"),
         (("--rows", "300", "--public", "open.npz"), "open.npz"),
         (("--rows", "300", "--patience", "0"), "--patience"),
         (("--rows", "300", "--seed", "-1"), "--seed"),
-        (("t.csv", "--public", "t.csv"), "--public is for a simulation"),
-        (("t.csv", "--patience", "3"), "--patience is for a simulation"),
+        (("t.csv", "--public", "t.csv"), "--public works only in a simulation"),
+        (("t.csv", "--patience", "3"), "--patience works only in a simulation"),
         (("none.csv",), "none.csv"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_bad_request_is_one_sentence(folder, run, words, told):
 def test_what_is_not_declared_of_the_rows_is_asked_for(folder, run):
     assert "not declared" in run("accuracy", "--rows", "300", *NETWORK).error()
     assert "--bounds is missing" in run("accuracy", "--rows", "300", "--target", "city", *NETWORK).error()
-    assert "public table is read by its plan" in run("accuracy", "--rows", "9", "--public", "t.csv", *NETWORK).error()
+    assert "public table needs a plan" in run("accuracy", "--rows", "9", "--public", "t.csv", *NETWORK).error()
 
 
 def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder, run):

@@ -207,7 +207,7 @@ def test_a_run_whose_steps_share_noise_costs_what_its_turns_cost(run):
     alone = loss(PoissonGaussian(8 * 64 / 60_000, 1.0, -(-14_070 // 8)), 1e-5, "rdp")
     assert result["epsilon"] == alone.epsilon
     assert (result["bands"], result["steps"]) == (8, 14_070)
-    assert "at one step of every 8" in run("budget", "dpsgd", *MNIST, "--bands", "8").shown
+    assert "at one step in every 8" in run("budget", "dpsgd", *MNIST, "--bands", "8").shown
     assert "at one step" not in run("budget", "dpsgd", *MNIST).shown
 
 
@@ -285,7 +285,7 @@ def test_three_answers_lead_to_a_range_with_reasons_and_sources(run):
     assert told["published"] == ["Wikimedia", "Google", "Google", "Apple", "Google"]
     assert len(told["reasons"]) == 4
     text = run(*words).out
-    assert "A range to begin with: ε = 0.5 to 3" in text
+    assert "A starting range: ε = 0.5 to 3" in text
     assert "arXiv 2002.05839" in text
     assert max(map(len, text.splitlines())) < 200
 

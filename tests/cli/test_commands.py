@@ -325,10 +325,10 @@ def test_ledger_show_of_a_table_is_of_its_account_alone_and_records_nothing(fold
     assert "people.csv" in (text := run("ledger", "show", "people.csv", *L).shown)
     assert "other.csv" not in text
     assert run("ledger", "show", told["dataset"][:6], *L, "--json").done["dataset"] == told["dataset"]
-    assert "the ledger has no account of this table (new.csv)" in run("ledger", "show", "new.csv", *L).error()
+    assert "the ledger has no account for this table (new.csv)" in run("ledger", "show", "new.csv", *L).error()
     assert "there is no such file" in run("ledger", "show", "none.csv", *L).error()
     said = run("ledger", "show", "ledger.sqlite").error()
-    assert "this is a ledger, and no table" in said
+    assert "this is a ledger, not a table" in said
     assert "`workbench ledger show --ledger ledger.sqlite`" in said
     assert "`workbench ledger show people.csv`" in run("ledger", "show", "--ledger", "people.csv").error()
     assert (folder / "ledger.sqlite").read_bytes() == before

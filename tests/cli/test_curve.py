@@ -129,10 +129,10 @@ def test_the_seed_and_nothing_else_decides_the_figures(made):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--model", "median-forest"], "not as numbers"),
+        (["--model", "median-forest"], "not as numeric"),
         (["--model", "nave-bayes"], "did you mean 'naive-bayes'"),
         (["--scheduler", "127.0.0.1"], "write tcp://HOST:PORT or tls://HOST:PORT"),
-        (["--scheduler", "tcp://127.0.0.1:1", "--jobs", "2"], "give one of them"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--jobs", "2"], "keep one of them"),
         (["--regimes", "sanitized:starcase"], "did you mean 'staircase'"),
         (["--epsilons", "0.1:100"], "LOWEST:HIGHEST:HOW-MANY"),
         (["--epsilons", "nan"], "--epsilons"),
@@ -164,7 +164,7 @@ def test_without_declared_bounds_nothing_starts(made, run):
 
 def test_the_table_is_never_the_output(made, run):
     before = (made / "data.csv").read_bytes()
-    assert "what the study is made from" in run(*words(made, "-o", str(made / "data.csv"))).error()
+    assert "would overwrite an input of the study" in run(*words(made, "-o", str(made / "data.csv"))).error()
     assert (made / "data.csv").read_bytes() == before
 
 
@@ -250,4 +250,4 @@ def test_a_report_says_on_every_page_that_it_is_private(made, run, capsys):
     for wrong in ("report.txt", "out.csv", "data.csv"):
         assert "a report is a .pdf file" in run(*usual[:-1], str(made / wrong)).error()
     usual[usual.index("-o") + 1] = str(report)
-    assert "two outputs are one file" in run(*usual).error()
+    assert "two outputs are the same file" in run(*usual).error()

@@ -83,7 +83,7 @@ def test_an_export_tells_what_it_leaves_out(folder, run):
 @pytest.mark.parametrize("more", [["people.csv"], ["--epsilon", "1"], ["--dictionary", "d.csv"]])
 def test_an_export_takes_a_plan_alone(folder, run, more):
     said = run("plan", *more, "--export-dictionary", "plan.toml", "-o", "out.csv").error()
-    assert "--export-dictionary reads a plan" in said
+    assert "--export-dictionary reads an existing plan" in said
 
 
 def test_a_dictionary_goes_before_the_facts_of_a_sample(folder, run):

@@ -252,7 +252,7 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(run, folder):
         (("--noise", "1", "--resume", "x"), "no checkpoint in this folder"),
         (("--noise", "1", "--give-up"), "--resume DIR"),
         (("--noise", "1", "--resume", "x", "--checkpoint", "y"), "--checkpoint and --resume"),
-        (("--noise", "1", "--image-size", "8"), "--grey are for images"),
+        (("--noise", "1", "--image-size", "8"), "--grey work only for images"),
         (("--noise", "1", "--network", "vgg16-head"), "--weights FILE"),
         (("--noise", "1", "--network", "package.module:factory"), "add --trust-code"),
         (("--noise", "1", "--network", "mpl"), "did you mean 'mlp'"),

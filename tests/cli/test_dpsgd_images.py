@@ -95,7 +95,7 @@ def test_folders_name_on_the_card_what_was_not_declared(folder, run):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--target", "y"), "--target is for tables, and these are images"),
+        (("--target", "y"), "--target is for tables, but these are images"),
         (("--network", "mnist-cnn"), "28 by 28 pixels, not 1 × 8 × 8 numbers"),
         (("--image-size", "4"), "are for class folders"),
         (("--classes", "zero,seven", "--test", "copy.npz", "--network", "my_code:made"), "add --trust-code"),

@@ -194,7 +194,7 @@ def test_what_the_noise_hides_is_told_so_and_not_dressed_up(tmp_path, monkeypatc
         ],
     }
     told = estimate.COMMAND.text(result)
-    assert "correlation of age and pay: the noise hides it: anything from -1 to 1 is possible." in told
+    assert "correlation of age and pay: hidden by noise: anything from -1 to 1 is possible." in told
     assert "0.3" not in told
     (median,) = (line for line in told.splitlines() if " median " in line)
-    assert "the noise hides it" in median
+    assert "hidden by noise" in median

@@ -45,7 +45,7 @@ def test_a_fault_found_has_exit_code_5_and_an_object(folder, run):
     assert len(answer.json["problems"]) == 2
     told = run("verify", "out.csv")
     assert told.code == 5
-    assert told.out.startswith("NOT what the certificate says:\n")
+    assert told.out.startswith("DOES NOT MATCH the certificate:\n")
     (folder / "out.csv.certificate.json").write_bytes(b"{")
     assert run("verify", "out.csv").code == 5
 
@@ -184,4 +184,4 @@ def test_a_second_release_by_the_same_plan_tells_of_the_first(folder, run):
     assert run(*SANITIZE).code == 0
     second = run(*[word.replace("out.csv", "again.csv") for word in SANITIZE])
     assert second.code == 0
-    assert f"of the same table by the same plan is {folder / 'out.csv'}; to copy it would cost nothing" in second.err
+    assert f"of the same table by the same plan is {folder / 'out.csv'}; copying it costs nothing" in second.err

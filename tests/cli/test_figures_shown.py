@@ -192,7 +192,7 @@ def test_ledger_show_lists_the_notes_in_plain_words(folder, run):
     assert run("curve", *OF_TABLE, "--epsilons", "1", "--repeats", "2", "--jobs", "1", "-o", "curve.csv").code == 0
     shown = run("ledger", "show", "--ledger", "book.sqlite")
     *_, head, titles, first, second = shown.out.splitlines()
-    assert "Private figures were shown, at no cost" in head
+    assert "Private figures were shown at no cost" in head
     assert titles.split("  ")[0] == "first shown (UTC)"
     assert first.endswith("where the accuracy of a model goes")
     assert second.endswith("how good a model is at several budgets")

@@ -59,21 +59,27 @@ def test_images_are_swept_over_without_target_and_bounds(folder, run):
     assert "±" not in told.out.split("setting")[1].split("always")[0]  # one repeat has no standard error
     (folder / "sweep.toml").write_text(SWEEP.replace("t.csv", "few.npz"), "utf-8")
     error = run("grid", "sweep.toml", "-o", "p.csv").error()
-    assert error == "target and bounds are for tables, and these are images (sweep.toml); leave them out"
+    assert error == "target and bounds are for tables, but these are images (sweep.toml); leave them out"
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["sweep.toml"], "the option --output is missing (workbench grid); give -o CSV"),
-        (["sweep.toml", "-o", "t.csv"], "the output is what the study is made from (t.csv); name another file"),
-        (["sweep.toml", "-o", "plan.toml"], "the output is what the study is made from (plan.toml); name another file"),
+        (["sweep.toml"], "the option --output is missing (workbench grid); add -o CSV"),
+        (
+            ["sweep.toml", "-o", "t.csv"],
+            "the output would overwrite an input of the study (t.csv); use another file name",
+        ),
+        (
+            ["sweep.toml", "-o", "plan.toml"],
+            "the output would overwrite an input of the study (plan.toml); use another file name",
+        ),
         (["no.toml", "-o", "o.csv"], "the sweep does not exist (no.toml); check the name"),
-        (["sweep.toml", "--template"], "the file exists already (sweep.toml); name a new file"),
+        (["sweep.toml", "--template"], "the file already exists (sweep.toml); use a new file name"),
         (["sweep.toml", "-o", "o.csv", "--plot", "o.gif"], "o.gif"),
         (
             ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"],
-            "--jobs and --scheduler are two ways to run the study (workbench grid); give one of them",
+            "--jobs and --scheduler cannot be combined (workbench grid); keep one of them",
         ),
     ],
 )

@@ -90,15 +90,24 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
             "leave --on out",
         ),
         ("statistics visits.csv --join no.csv --plan p --epsilon 1 --count sex -o s.csv", "there is no such file"),
-        ("describe visits.csv --join patients.csv", "name the column: --on COLUMN"),
+        ("describe visits.csv --join patients.csv", "add --on COLUMN"),
         ("describe visits.csv --join patients.csv --on who", "there is no column 'who'"),
-        ("sanitize visits.csv --join patients.csv --plan p -o patients.csv", "replace what it is made from"),
+        (
+            "sanitize visits.csv --join patients.csv --plan p -o patients.csv",
+            "replace what it would overwrite an input of the study",
+        ),
         (
             "curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o patients.csv",
-            "what the study is made from",
+            "would overwrite an input of the study",
         ),
-        ("curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o p", "is made from"),
-        ("solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv", "it is made from"),
+        (
+            "curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o p",
+            "would overwrite an input of the study",
+        ),
+        (
+            "solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv",
+            "it would overwrite an input of the study",
+        ),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),
         ("describe visits.csv --join ./visits.csv --on who", "is the first one again, and would add nothing"),
@@ -107,8 +116,8 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
             "--epochs 1 --lr 1 --clip 1 -o m",
             "two tables that are joined, as this plan joins them",
         ),
-        ("describe visits.csv --on who", "--on is for a second table, and none is given"),
-        (f"plan {JOIN} --epsilon 4 -o q", "--join names the person, and not how many rows of each are read"),
+        ("describe visits.csv --on who", "--on needs a second table"),
+        (f"plan {JOIN} --epsilon 4 -o q", "--join identifies the person but does not limit the rows per person"),
     ],
 )
 def test_what_cannot_be_joined_is_refused_in_a_sentence(clinic, run, words, said):

@@ -113,7 +113,7 @@ def test_an_account_beside_that_of_the_plan_is_refused_where_they_differ(folder,
     command = statistics(run, people.select("age", "sex"), "one", "--account", "clinic")
     plan = Path("one.toml")
     plan.write_text('account = "hospital"\n' + plan.read_text("utf-8"), "utf-8")
-    assert "the plan names the account 'hospital' (--account); leave --account out" in run(*command).error()
+    assert "the plan already has the account 'hospital' (--account); leave --account out" in run(*command).error()
     plan.write_text(plan.read_text("utf-8").replace("hospital", "clinic"), "utf-8")
     assert run(*command).code == 0
     assert [a["name"] for a in accounts(run)] == ["clinic"]

@@ -102,8 +102,8 @@ def test_the_ways_stand_beside_the_forecast(tmp_path, run):
     assert told["advised"] == "synthetic"
     assert all(len(way["half_lengths"]) == len(told["questions"]) for way in told["ways"])
     text = run("forecast", "--plan", plan, "--rows", "2000").shown
-    assert "what could be released" in text
-    assert "advised: synthetic." in text
+    assert "kind of release" in text
+    assert "recommended: synthetic." in text
     assert "release" not in run("forecast", "--plan", plan, "--json").done
 
 

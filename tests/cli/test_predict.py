@@ -293,9 +293,9 @@ def test_a_row_that_was_not_asked_is_refused_and_no_file_is_written(median_made,
     assert run(*WORDS).code == 0
     asked("new.csv", ROWS[1], "6.5,3.0,5.4,virginica")
     said = run("predict", "new.csv", "--model", "model", "-o", "out.csv").error()
-    assert "was not asked about this row" in said
+    assert "is not among the" in said
     assert "row 2" in said
-    assert "fit again and ask about others" in said
+    assert "fit again with other rows to predict" in said
     assert "5.4" not in said
     assert not (median_made / "out.csv").exists()
 
@@ -383,7 +383,7 @@ def test_a_curve_says_whose_epsilon_is_of_each_prediction(median_made, run):
     words += ["--regimes", "none,private", "--epsilons", "1,20", "--repeats", "1", "--jobs", "1", "-o", "curve.csv"]
     answer = run(*words)
     assert answer.code == 0
-    assert "of the private model, epsilon is of each prediction" in answer.out
+    assert "epsilon of the private model is per prediction" in answer.out
     told = run(*words, "--json").json
     assert told["each_prediction"] is True
     best = max(p["mean"] for p in told["r2"] if p["regime"] == "private")

@@ -68,7 +68,7 @@ def test_simulations(place, run):
 REFUSED: dict[str, tuple[list[str], str]] = {
     "a seed": ([*ENCODE, "--seed", "1"], "--seed is for studies"),
     "no such column": ([*ENCODE, "--column", "valu"], "did you mean 'value'?"),
-    "parameters of another kind": ([*ENCODE[:4], "values.csv", *ENCODE[5:]], "begin it with k,h,m,p,q,f"),
+    "parameters of another kind": ([*ENCODE[:4], "values.csv", *ENCODE[5:]], "start it with k,h,m,p,q,f"),
     "an output of another kind": ([*ENCODE[:6], "out.parquet", *ENCODE[7:]], "suffix '.parquet' is not known"),
     "the table as the output": ([*ENCODE[:6], "values.csv", *ENCODE[7:]], "would replace what it is made from"),
     "the table as the answers": ([*ENCODE, "--answers", "values.csv"], "would replace what it is made from"),
@@ -77,8 +77,11 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["rappor", "sum", "values.csv", "--params", "params.csv", "-o", "c.csv"],
         "name a column cohort and a column rappor",
     ),
-    "no distribution": (["rappor", "simulate"], "the true distribution is not named once"),
-    "two distributions": (["rappor", "simulate", "--preset", "normal", "--distribution", "zipf"], "not named once"),
+    "no distribution": (["rappor", "simulate"], "the true distribution must be given exactly once"),
+    "two distributions": (
+        ["rappor", "simulate", "--preset", "normal", "--distribution", "zipf"],
+        "must be given exactly once",
+    ),
     "another preset": (["rappor", "simulate", "--preset", "norm"], "the preset 'norm' is not known"),
     "p = q": (["rappor", "simulate", "--preset", "normal", "--p", "0.75"], "a report would say nothing"),
     "data without a column": (["rappor", "simulate", "--data", "values.csv"], "belong together"),

@@ -51,7 +51,7 @@ def test_anonymity_has_the_keys_of_the_contract(folder, run):
 
 def test_words_have_each_measure_and_the_badge(folder, run):
     shown = run(*RISK, "--sensitive", "ill").shown
-    for title in ("Classes", "Risk of being found", "ℓ-diversity", "t-closeness", "Special uniques", "HIPAA"):
+    for title in ("Classes", "Re-identification risk", "ℓ-diversity", "t-closeness", "Special uniques", "HIPAA"):
         assert title in shown
     assert "2 (50 %)" in shown
     assert shown.endswith("private – not for release\n")

@@ -129,4 +129,4 @@ def test_a_query_may_stand_behind_the_table(folder, run):
     for words in (("sample:people", query), (query, "sample:people")):
         assert run("sql", *words, *more, "-o", "out.csv", "--replace").code in (0, 3)
     assert {row["statistic"] for row in rows_of(folder / "out.csv")} == {"mean"}
-    assert "not one SELECT" in run("sql", "sample:people", "people", *more, "-o", "out.csv").error()
+    assert "not a single SELECT" in run("sql", "sample:people", "people", *more, "-o", "out.csv").error()

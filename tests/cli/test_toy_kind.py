@@ -73,7 +73,7 @@ def test_a_changed_file_is_found(folder, run):
     [
         (["--least", "-1"], "--least"),
         (["--column", "citty"], "citty"),
-        (["--column", "city", "--column", "city"], "--column takes one value and is given twice"),
+        (["--column", "city", "--column", "city"], "--column takes one value but is given twice"),
         (["--epsilon", "0"], "--epsilon"),
         (["--delta", "2"], "--delta"),
         (["-o", "out.parquet"], "the output's suffix '.parquet' is not known"),
@@ -128,7 +128,7 @@ def test_python_releases_and_studies_it(folder, run):
         ({"column": "city", "least": -1}, "least"),
         ({"column": "city", "leest": 1}, "did you mean"),
         ({}, "column"),
-        ({"kind": "sanitize"}, "a function of their own"),
+        ({"kind": "sanitize"}, "their own function"),
     ],
 )
 def test_python_refuses_a_bad_option_in_one_sentence(folder, options, sentence):

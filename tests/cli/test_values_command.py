@@ -127,13 +127,13 @@ def test_what_a_person_states_goes_before_what_was_found(visits, run):
 
 def test_a_forecast_without_a_plan_is_refused_in_a_sentence(visits, run):
     asked = "values --person who --epsilon 1 --forecast --rows 300"
-    assert "give --plan PLAN" in run(*asked.split()).error()
+    assert "add --plan PLAN" in run(*asked.split()).error()
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("--person who --person age", "--person takes one value and is given twice"),
+        ("--person who --person age", "--person takes one value but is given twice"),
         ("--person nope", "there is no column 'nope'"),
     ],
 )

@@ -24,7 +24,7 @@ def test_a_table_is_explained_and_called_private(plan, run, capsys):
     assert len(told["sentences"]) == 2
     text = run(*words, "--repeats", "2", "--jobs", "1").shown
     assert "private – not for release" in text
-    assert "The private model without its noise" in text
+    assert "Private model without noise" in text
 
 
 def test_generated_rows_need_no_table(plan, capsys):

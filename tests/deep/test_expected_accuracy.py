@@ -108,7 +108,7 @@ def test_public_rows_are_trained_on_where_there_are_enough(monkeypatch):
     assert found.accuracy > 0.6
     assert found.chance == pytest.approx(1 / 3, abs=0.05)
     assert "public rows" in in_brief(found)
-    assert "only if they are like the public ones" in " ".join(in_sentences(found))
+    assert "only if they resemble the public ones" in " ".join(in_sentences(found))
     few = ImageSet.of(pixels[:100].astype(np.uint8), codes[:100], ("a", "b", "c"), "made")
     with pytest.raises(InputError, match="100 public rows are too few to learn from; give 266 or more"):
         expected_accuracy(plan, DRAWN, public_rows(DRAWN, few), plan.schedule(600))
@@ -151,7 +151,7 @@ def test_sentences_promise_nothing_of_the_real_rows():
         accuracy=0.81, lowest=0.78, highest=0.83, without_privacy=0.86, chance=0.5, rows=768, simulated_rows=768,
         batch=96, simulated_batch=96.0, steps=160, held_out=1000, repeats=3, made_up=True,
     )  # fmt: skip
-    brief = "About 81 % on made-up rows of this shape: 86 % without privacy, 50 % by chance."
+    brief = "About 81 % on simulated rows of this shape: 86 % without privacy, 50 % by chance."
     assert in_brief(found) == f"{brief} No private row was read."
     first, limits, last = in_sentences(found)
     assert "about 81 % with this privacy (78 % to 83 % in 3 trainings), about 86 % without, and 50 % by chance" in first

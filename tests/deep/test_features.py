@@ -68,7 +68,7 @@ def test_undeclared_facts_are_refused_before_any_row_is_seen():
         Features((Attribute(name="x", kind="real"),), LABEL)
     with pytest.raises(ParameterError, match="domain is not declared"):
         Features((AGE,), Attribute(name="y", kind="category"))
-    with pytest.raises(ParameterError, match="two columns have one name"):
+    with pytest.raises(ParameterError, match="two columns have the same name"):
         Features((AGE, AGE), LABEL)
 
 

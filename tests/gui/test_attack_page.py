@@ -349,5 +349,5 @@ def test_a_listed_model_leads_to_its_attack_with_the_open_table_as_members(train
     hands.idle()
     assert "lower bound on ε" in hands.text("attack_words")
     done = hands.window.session.runs[-1].result.outcome
-    assert "whether somebody was used is right 50.0 %" in done.words()[0]
+    assert "whether a person was in the" in done.words()[0]
     assert done.figures["epsilon_lower"] == 0

@@ -89,7 +89,7 @@ def test_no_epsilon_is_offered_where_nothing_can_be_predicted():
 def test_a_point_below_the_one_constant_answer_says_so():
     made = figure(0.52, 0.51, (0.5, 0.5, 0.5), (0.5, 0.515, 0.52))
     sanitised, private = made.series
-    assert "No better than always naming the majority (0.510)" in no_use(made, sanitised, 1)
+    assert "No better than always predicting the majority class (0.510)" in no_use(made, sanitised, 1)
     assert no_use(made, private, 1) == ""
     assert no_use(made, private, 0)
 

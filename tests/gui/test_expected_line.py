@@ -75,7 +75,7 @@ def test_a_click_simulates_without_the_file_and_an_edit_takes_the_answer_away(ne
     assert network_page.findChild(QPushButton, "train_expect").text() == "Stop"
     idle(network_page)
     assert said(network_page).startswith("About ")
-    assert "on made-up rows of this shape" in said(network_page)
+    assert "on simulated rows of this shape" in said(network_page)
     assert "50 % by chance. No private row was read." in said(network_page)
     assert "may be easier or harder" in network_page.findChild(QLabel, "train_expected_told").toolTip()
     with Ledger.read() as book:
@@ -132,8 +132,8 @@ def test_facts_that_were_taken_from_the_rows_are_told(monkeypatch):
     task = TableRows(Untouchable(), Plan.from_plain(raw), "city", 100).expectation(plan, None)
     assert task.from_rows
     brief, *_, last = network.expect_here(task, lambda event: None, CancelToken())
-    assert "rests on facts that were taken from the private rows" in brief
-    assert "settings that are chosen by this reveal more of the rows" in last
+    assert "uses facts that were taken from the private rows" in brief
+    assert "settings chosen by this result reveal more about the rows" in last
     taken = ImageSet.of(np.zeros((40, 1, 8, 8), np.uint8), np.arange(40) % 2, ("a", "b"), "made", taken="names")
     images = ImageRows(OpenImages(taken, "made", ImageOptions()), None)
     assert images.expectation(first_plan(network_of("logistic"), 40, Decimal(1), images=True), None).from_rows

@@ -111,7 +111,7 @@ def test_shuffled_reports_are_simulated_at_the_epsilon_of_the_page(explained, id
     assert errors == sorted(errors)
     words = explained.findChild(QLabel, "shuffle_words").text()
     assert "At the same ε of 1," in words
-    assert "drawn collections prove at least" in words
+    assert "simulated collections prove at least" in words
 
 
 @pytest.mark.parametrize("width", [1280, 2560])

@@ -213,7 +213,7 @@ def test_a_column_of_dates_gets_months_years_and_decades(window, qtbot, tmp_path
     hands.type_into("generalise_dates_steps", "quarter, year")
     hands.until(lambda: rows_of(window, "generalise_levels")[0] == ["1984-03-07", "1984-Q1", "1984", "*"])
     hands.type_into("generalise_dates_steps", "moon")
-    assert "no part of a date" in hands.text("generalise_dates_steps_problem")
+    assert "not a part of a date" in hands.text("generalise_dates_steps_problem")
     asked = []
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: asked.append(given[2]) or ("", ""))
     hands.click("generalise_import")

@@ -182,7 +182,7 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
         ),
         # A sentence with a semicolon of its own, inside another.
         (
-            "It turns all columns into a few. A target is left out, if there is one; a row without it counts as empty.",
+            "It reduces all columns to a few. A target column is not used, and a row without a target counts as empty.",
             "Il transforme toutes les colonnes en quelques-unes. La cible, s’il y en a une, est laissée de côté\u00a0; "
             "une ligne qui n’en a pas compte comme vide.",
         ),

@@ -36,7 +36,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     told = hands.text("synthetic_preview_words")
     assert "for one column" in told
     assert "for two" in told
-    assert "by one trained on original rows" in hands.text("synthetic_preview_learned")
+    assert "for one trained on original rows" in hands.text("synthetic_preview_learned")
     assert hands.see("synthetic_preview").badge.isVisible()
     assert statuses() == []
 
@@ -53,7 +53,7 @@ def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(
     assert isinstance(table, QTableView)
     assert table.model().rowCount() == 2000
     hands.finish("synthetic_released_distribution")
-    assert "by one trained on original rows" in hands.text("synthetic_released_learned")
+    assert "for one trained on original rows" in hands.text("synthetic_released_learned")
     hands.finish("release_onward")
     hands.finish("shown_release_verify")
     assert hands.text("shown_release_result").startswith("✓")

@@ -56,7 +56,7 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, finish, pre
     assert iris.findChild(QWidget, "train_model_naive-bayes") is None, "it predicts classes"
     assert iris.page.forms.model == "bin-means", "the only one that predicts numbers"
     offered = iris.findChild(QWidget, "train_model_bin-means")
-    assert offered.toolTip() == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
+    assert offered.toolTip() == f"{TOY.title}. {TOY.about} It predicts a numeric column with declared bounds."
     press(iris, "train_model_bin-means")
     parts = iris.findChild(QLineEdit, "train_bin_means_bins")
     assert parts.toolTip() == "Parts of the third column's range"
@@ -157,7 +157,7 @@ def test_models_that_cannot_learn_the_target_are_not_offered(iris, press, idle, 
     iris.session.to_train.make(("bin-means", Decimal(1)))  # as a point of an older curve does
     refused = iris.findChild(QLabel, "train_problem")
     qtbot.waitUntil(refused.isVisible)
-    assert "not as numbers" in refused.text()
+    assert "not as numeric" in refused.text()
 
 
 def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
@@ -195,7 +195,7 @@ def test_help_names_it(command, capsys):
     assert "bin-means (Means of parts)" in told
     if command == "fit":
         assert "bin-means (Means of parts):" in told
-        assert f"{TOY.about} It predicts a column of numbers with declared bounds." in told
+        assert f"{TOY.about} It predicts a numeric column with declared bounds." in told
         assert "--bins BINS parts of the third column's range (default 5)" in told
 
 
@@ -215,7 +215,7 @@ def test_fit_releases_it(tmp_path, bounds, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--model", "bin-means", "--target", "species"), "declared as category, not as numbers"),
+        (("--model", "bin-means", "--target", "species"), "declared as category, not as numeric"),
         (("--model", "naive-bayes", "--target", "petal_width"), "declared as real, not category or boolean"),
         (("--model", "naive-bayes", "--target", "species", "--bins", "3"), "naive-bayes has no --bins"),
         (("--model", "bin-means", "--target", "petal_width", "--bins", "0"), "--bins = 0"),
@@ -264,7 +264,7 @@ def test_a_metric_that_cannot_be_measured_says_why_and_which_is_drawn_instead(ir
         qtbot.keyClick(metric, Qt.Key.Key_Down)
         assert metric.currentText() == title
         assert iris.page.figure.title == f"{drawn} against ε"
-        absent = "F1 is measured only where the target has two classes. Accuracy is drawn instead."
+        absent = "F1 needs a target with two classes. Accuracy is drawn instead."
         assert told.text().startswith(absent) == (title == "F1")
     levels = {baseline.name: baseline.value for baseline in iris.page.figure.baselines}
     assert levels["by chance"] == 0.5

@@ -230,7 +230,7 @@ def test_models_are_advised_and_folded_and_what_is_refused_costs_nothing(
     qtbot.waitUntil(train.findChild(QWidget, "train_fold_unfit").isVisible)
     press(train, "train_fold_unfit")
     assert "Naive Bayes, Logistic regression, exact noise" in text_of(train, "train_unfit")
-    assert text_of(train, "train_unfit").count("It predicts a column of classes.") == 1
+    assert text_of(train, "train_unfit").count("It predicts a categorical column.") == 1
     train.session.set_target("species")
     assert (train.page.forms.model, text_of(train, "train_use")) == ("logistic-regression", "PREDICT"), (
         "the advised one"
@@ -359,7 +359,7 @@ def test_the_axis_of_a_chart_ends_at_a_plain_figure(value, top):
     ("model", "said"),
     [
         ("naive-bayes", "Naive Bayes: trained to predict species, released into out."),
-        ("kmeans", "K-means: trained to find groups of rows, without species, released into out."),
+        ("kmeans", "K-means: trained to find clusters of rows, without species, released into out."),
         ("pca", "PCA: fitted to all columns but species, released into out."),
     ],
 )

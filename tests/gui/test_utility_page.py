@@ -99,7 +99,9 @@ def test_a_click_on_a_point_says_what_it_is_and_a_study_of_another_plan_does_not
     assert page.plot.point == (0, 1), "the keys are where they were"
     assert utility.session.plan == before
     click_point(page, qtbot, 0, 0)  # the sanitised table teaches nothing
-    assert "No better than always naming the majority" in utility.findChild(QLabel, "curve_point_warning").text()
+    assert (
+        "No better than always predicting the majority class" in utility.findChild(QLabel, "curve_point_warning").text()
+    )
     qtbot.keyClick(utility.focusWidget(), Qt.Key.Key_Escape)
 
     # A study of a plan that has changed since does not lead on.
@@ -523,7 +525,10 @@ FIGURE = CurveFigure(
 def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majority():
     text = in_words(FIGURE, Decimal(1))
     assert "Within 3 points of no privacy: from ε = 10 (private model)." in text
-    assert "Better than always naming the majority: only from ε = 1 (private model) and never (sanitised)." in text
+    assert (
+        "Better than always predicting the majority class: only from ε = 1 (private model) and never (sanitised)."
+        in text
+    )
     assert "At your ε = 1: about 0.700 (private model) and 0.500 (sanitised)." in text
     assert "outside the tested range" in in_words(FIGURE, Decimal(50))
 

@@ -107,13 +107,13 @@ def test_numbers_are_scored_by_squared_errors():
     ("written", "message"),
     [
         ("naive-bays", "naive-bayes"),
-        ("linear-regression", "no model for classification"),
+        ("linear-regression", "cannot be a candidate for classification"),
         ("best-classifier", "candidate 'best-classifier' is not known"),
-        ("naive-bayes: depth=2", "'depth' is none of its settings"),
-        ("additive-trees: epsilon=9", "'epsilon' is none of its settings"),
-        ("additive-trees: delta=0.1", "'delta' is none of its settings"),
+        ("naive-bayes: depth=2", "'depth' is not one of its settings"),
+        ("additive-trees: epsilon=9", "'epsilon' is not one of its settings"),
+        ("additive-trees: delta=0.1", "'delta' is not one of its settings"),
         ("random-forest: depth=99", "99 is not a whole number"),
-        ("naive-bayes; naive-bayes", "given twice"),
+        ("naive-bayes; naive-bayes", "listed twice"),
         ("", "candidate ''"),
     ],
 )

@@ -153,12 +153,12 @@ def bayes_faults() -> list[tuple[str, Callable[[dict[str, Any]], object]]]:
     size, age, _, colour, _ = range(5)
     return [
         ("3 numbers", lambda p: p["class_sizes"].pop()),
-        ("no size", lambda p: p["class_sizes"].__setitem__(0, 0.0)),
+        ("empty class", lambda p: p["class_sizes"].__setitem__(0, 0.0)),
         ("class_sizes", lambda p: p["class_sizes"].__setitem__(0, "9")),
         ("class_sizes", lambda p: p["class_sizes"].__setitem__(0, 10**400)),
         ("twice", lambda p: p["densities"].append(p["densities"][0])),
-        ("name columns", lambda p: p["densities"][size].update(column="weight")),
-        ("name columns", lambda p: p["densities"][size].pop("column")),
+        ("names columns", lambda p: p["densities"][size].update(column="weight")),
+        ("names columns", lambda p: p["densities"][size].pop("column")),
         ("column size", lambda p: p["densities"][size].update(means=[0.0, 0.0, 1.5])),
         ("column size", lambda p: p["densities"][size].update(variances=[1.0, 1.0, 0.0])),
         ("column size", lambda p: p["densities"][size].update(presence=[[1.0, 0.0]] * 3)),

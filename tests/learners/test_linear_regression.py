@@ -167,7 +167,7 @@ def test_a_noisy_loss_without_a_minimum_is_trimmed():
     [
         ({"columns": ["bmi", "bmi"]}, "'columns'"),
         ({"columns": ["nothing"]}, "'columns'"),
-        ({"target": {"name": "y", "kind": "category", "domain": ["a", "b"]}}, "not as numbers"),
+        ({"target": {"name": "y", "kind": "category", "domain": ["a", "b"]}}, "not as numeric"),
     ],
 )
 def test_a_damaged_model_is_refused_in_words(change, said):

@@ -267,8 +267,8 @@ def test_the_order_of_the_columns_does_not_matter(tables: Callable[[str], Table]
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"answers": {"choice of weights 1": [10**6]}}, "none of the candidates"),
-        ({"answers": {"choice of weights 1": [-1]}}, "none of the candidates"),
+        ({"answers": {"choice of weights 1": [10**6]}}, "not one of the candidates"),
+        ({"answers": {"choice of weights 1": [-1]}}, "not one of the candidates"),
         ({"columns": ["sepal length"]}, "'columns'"),
         ({"target": {"name": "y", "kind": "real", "lower": 0, "upper": 1}}, "not category"),
     ],
@@ -284,7 +284,7 @@ def test_columns_that_a_model_cannot_have_are_refused(columns: tuple[int, int]) 
     plain = fitted(iris(), 5.0, weights_from=SUMS, columns=2).to_plain()
     for i, column in enumerate(columns, start=1):
         plain["answers"][f"choice of column {i}"] = [column]
-    with pytest.raises(ParameterError, match="none of the columns"):
+    with pytest.raises(ParameterError, match="not one of the remaining columns"):
         LogisticRegressionModel.from_plain(plain)
 
 

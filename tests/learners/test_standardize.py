@@ -90,5 +90,5 @@ def test_it_needs_a_column_of_numbers_and_says_so_before_the_charge():
     words = Standardize(
         MIXED[2:], CLASS, StandardizeParameters(epsilon=2.0), Charged(lambda cost: pytest.fail("charged"))
     )
-    with pytest.raises(ParameterError, match="no column of numbers"):
+    with pytest.raises(ParameterError, match="no numeric column"):
         words.fit([(0.0,)], [0])

@@ -129,7 +129,7 @@ def test_a_file_of_the_former_version_verifies(name):
 
 
 def test_a_model_of_the_former_version_predicts_what_it_predicted():
-    """Its columns, weight limit and penalty follow by the rules of format 1."""
+    """Its columns, clipping limit and penalty follow by the rules of format 1."""
     model = learner("linear-regression").estimator.from_plain(read_json(FORMER / "m-linear-regression" / MODEL, "it"))
     found = model.predict([[0, 0, 0], [5, 2.5, 1], [10, 5, 0], [10, 0, 1]])
     assert found == pytest.approx([1.2651958287629552, 6.010896039694362, 10.756596250625769, 0.0])

@@ -161,7 +161,7 @@ def test_every_change_of_the_model_or_its_card_is_found(folder):
     ("keys", "said"),
     [
         ({"model": "dbscan"}, "dbscan cannot learn from a release"),
-        ({"model": "linear-regression"}, "the target is declared as category, not as numbers"),
+        ({"model": "linear-regression"}, "the target is declared as category, not as numeric"),
         ({"model": "mlp"}, "no network learns from a release"),
         (
             {"inputs": [{"name": "age", "kind": "boolean"}, {"name": "city", "kind": "boolean"}]},

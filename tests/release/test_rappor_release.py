@@ -133,7 +133,7 @@ def test_a_client_that_comes_back_gives_its_permanent_answer(tmp_path):
     # A client whose value has changed would show it.
     table, plan = of
     changed = table.frame.with_columns(pl.lit("v9").alias("value"))
-    with pytest.raises(InputError, match="another value than when it was asked before"):
+    with pytest.raises(InputError, match="different value than in an earlier collection"):
         release(
             ledger, tmp_path / "four.csv", asked, parameters, (Table(changed, "clients.csv"), plan), answers=answers
         )

@@ -103,10 +103,10 @@ def test_verify_finds_what_does_not_belong_into_a_csv_file(tmp_path):
     estimate = cells[4]
     for place, text in ((7, "maybe"), (4, f"{estimate[0]}_{estimate[1:]}"), (4, f" {estimate}"), (4, "1e999"), (4, "")):
         changed = "\n".join([header, ",".join([*cells[:place], text, *cells[place + 1 :]]), *rest])
-        assert "holds no statistics" in " ".join(forged(path, changed.encode())), text
+        assert "has no statistics" in " ".join(forged(path, changed.encode())), text
     assert "not written as released statistics are" in " ".join(forged(path, data.replace(b"\n", b"\r\n")))
     for text in (f"+{estimate}", f"0{estimate}"):
-        with pytest.raises(InputError, match="holds no statistics"):
+        with pytest.raises(InputError, match="has no statistics"):
             decode(data.replace(first.encode(), ",".join([*cells[:4], text, *cells[5:]]).encode()), "csv", "x")
     with pytest.raises(InputError, match="more than 3 figures"):
         decode(data, "csv", "x", 3)
@@ -125,7 +125,7 @@ def test_verify_finds_what_does_not_belong_into_a_json_file(tmp_path):
         {"figures": [{**figures[0], "estimate": [1]}, *figures[1:]]},
         {"figures": [{**figures[0], "sparse": "no"}, *figures[1:]]},
     ):
-        assert "holds no statistics" in " ".join(forged(path, json.dumps(other).encode()))
+        assert "has no statistics" in " ".join(forged(path, json.dumps(other).encode()))
     assert "not written as released statistics are" in " ".join(forged(path, json.dumps(found).encode()))
     assert forged(path, data) == []
 

@@ -106,7 +106,7 @@ def test_a_row_without_any_value_adds_nothing_to_what_is_asked(chosen: learners.
 
 def test_a_model_that_predicts_is_refused_without_a_target() -> None:
     bayes = learners.learner("naive-bayes")
-    with pytest.raises(ParameterError, match="no column to predict is named"):
+    with pytest.raises(ParameterError, match="no target column is set"):
         preflight(bayes, bayes.parameters(epsilon=1.0), PLAN, None, 200)
     fits = learnable(PLAN, None)
     assert [entry.name for entry in learners.LEARNERS if fits(entry)] == [entry.name for entry in ALONE]

@@ -257,7 +257,7 @@ def test_linkability_and_inference_name_columns_that_do_not_fit():
         run("inference", rows, of=of, known=("age",), secret="age")
     with pytest.raises(InputError, match="agee"):
         run("inference", rows, of=of, known=("agee",))
-    with pytest.raises(InputError, match="share no column"):
+    with pytest.raises(InputError, match="have no column in common"):
         run("inference", table({"x": [1, 2]}), of=of)
 
 

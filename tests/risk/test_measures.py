@@ -110,8 +110,11 @@ def test_the_parts_of_the_suda_score_are_those_that_sdcmicro_states(order: str) 
     found = of({"a": list("211"), "b": list("030"), "c": list("060")}, order)["special"]
     assert {a["name"]: a["contribution"] for a in found["attributes"]} == {"a": 0.5, "b": 0.375, "c": 0.375}
     assert found["by_size"] == [3, 2]
-    stated = next(line for line in SPECIAL_UNIQUES.lines({"special": found}) if "minimal sets" in line.title)
-    assert (stated.title, stated.value) == ("their minimal sets (all sizes)", "3 of one attribute; 2 of 2 attributes")
+    stated = next(line for line in SPECIAL_UNIQUES.lines({"special": found}) if "minimal attribute sets" in line.title)
+    assert (stated.title, stated.value) == (
+        "their minimal attribute sets (all sizes)",
+        "3 of one attribute; 2 of 2 attributes",
+    )
     # (3 − 1)(3 − 2) for a set of one attribute, 3 − 2 for one of two.
     assert {row["row"]: row["score"] for row in found["highest"]} == {1: 2.0, 2: 4.0, 3: 2.0}
 

@@ -152,7 +152,7 @@ def test_a_mode_is_released_charged_verified_and_holds_no_count(tmp_path, delta)
 
 
 def test_numbers_have_no_mode_and_the_command_releases_one(tmp_path, capsys):
-    with pytest.raises(ParameterError, match="only of columns of names"):
+    with pytest.raises(ParameterError, match="need a categorical column"):
         asks({"statistic": "mode", "column": "age"}).checked(plan_of())
     plan = tmp_path / "plan.toml"
     assert main(["plan", "sample:people", "--epsilon", "1", "-o", str(plan)]) == 0

@@ -277,17 +277,17 @@ def test_the_forecast_is_the_width_that_comes_for_even_values():
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        ({"statistic": "correlation", "column": "age"}, "is of two columns"),
-        ({"statistic": "covariance", "column": "age", "other": "age"}, "is of two columns"),
-        ({"statistic": "mean", "column": "age", "other": "pay"}, "is of one column"),
+        ({"statistic": "correlation", "column": "age"}, "needs two columns"),
+        ({"statistic": "covariance", "column": "age", "other": "age"}, "needs two columns"),
+        ({"statistic": "mean", "column": "age", "other": "pay"}, "takes one column"),
         ({"statistic": "correlation", "column": "age", "other": "city"}, "a category has no correlation"),
-        ({"statistic": "correlation", "column": "age", "other": "pay", "by": ("pay",)}, "made by other columns"),
+        ({"statistic": "correlation", "column": "age", "other": "pay", "by": ("pay",)}, "grouped by itself"),
     ],
 )
 def test_pairs_that_have_none_are_refused(figure, said):
     with pytest.raises(ParameterError, match=said):
         asks(figure).checked(plan_of())
-    with pytest.raises(ParameterError, match="asked for twice"):
+    with pytest.raises(ParameterError, match="requested twice"):
         asks(
             {"statistic": "covariance", "column": "age", "other": "pay"},
             {"statistic": "covariance", "column": "pay", "other": "age"},

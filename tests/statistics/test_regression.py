@@ -153,11 +153,11 @@ def test_the_forecast_is_the_width_that_comes_for_even_values():
 @pytest.mark.parametrize(
     ("figure", "said"),
     [
-        ({"statistic": "regression", "column": "pay"}, "names no columns that explain it"),
-        ({"statistic": "mean", "column": "pay", "on": ("age",)}, "is explained by no columns"),
+        ({"statistic": "regression", "column": "pay"}, "has no predictors"),
+        ({"statistic": "mean", "column": "pay", "on": ("age",)}, "takes no predictors"),
         ({"statistic": "regression", "column": "pay", "on": ("age", "pay")}, "named twice"),
         ({"statistic": "regression", "column": "pay", "on": ("city",)}, "a category has no regression"),
-        ({**LINE, "by": ("age",)}, "made by other columns"),
+        ({**LINE, "by": ("age",)}, "grouped by itself"),
     ],
 )
 def test_regressions_that_make_no_sense_are_refused(figure, said):

@@ -270,7 +270,7 @@ def test_the_rows_themselves_teach_as_much_as_the_rows(table):
     assert found.released == pytest.approx(found.original, abs=0.02)
     assert found.released > 0.9
     assert found.level == pytest.approx(0.6, abs=0.05)
-    assert f"{found.released:.3f} by a model" in found.words
+    assert f"{found.released:.3f} for a model" in found.words
 
 
 def test_rows_without_the_relationship_teach_nothing_and_a_row_without_a_class_is_left_out(table):

@@ -202,14 +202,14 @@ def test_a_model_without_scores_leaves_auc_out_and_says_so(data, monkeypatch):
     ("change", "told"),
     [
         ({"regimes": ("nome",)}, "did you mean 'none'"),
-        ({"regimes": ("sanitized",)}, "names no mechanism"),
+        ({"regimes": ("sanitized",)}, "has no mechanism"),
         ({"regimes": ("sanitized:starcase",)}, "did you mean 'staircase'"),
         ({"regimes": ("sanitized:oue",)}, "frequency collection"),
         ({"regimes": ("private:grr",)}, "not NAME=VALUE"),
         ({"regimes": ("corrected",)}, "write corrected:staircase"),
         ({"regimes": ("corrected:starcase",)}, "did you mean 'staircase'"),
         ({"regimes": ("corected:grr",)}, "did you mean 'corrected'"),
-        ({"regimes": ("corrected:grr",), "model": "kmeans"}, "cannot learn from a sanitised table knowing"),
+        ({"regimes": ("corrected:grr",), "model": "kmeans"}, "cannot correct for the mechanism of a sanitised table"),
         ({"regimes": ("none", "none")}, "twice"),
         ({"regimes": ()}, "at least 1"),
         ({"model": "naive-bays"}, "did you mean"),
@@ -261,7 +261,7 @@ def test_numbers_to_predict_are_clamped_and_rows_without_one_are_left_out():
     _, drawn = data.sanitised(Regime.parse("sanitized:bounded-laplace"), 3.0, 1)
     assert drawn.dtype == np.float64
     assert 0 <= drawn.min() < drawn.max() <= 10
-    with pytest.raises(ParameterError, match="declared as category, not as numbers"):
+    with pytest.raises(ParameterError, match="declared as category, not as numeric"):
         StudyData.read(made, BOUNDS, "Kind", REGRESSION)
     empty = Table(made.frame.with_columns(pl.Series("Size", ["x"] * 200)), "made up")
     with pytest.raises(InputError, match="no row has a number"):

@@ -378,7 +378,7 @@ def test_statistics_answer_wishes_about_groups_and_stated_quantiles():
     assert found.advised == STATISTICS, "no other way says how near a figure of groups is"
     beside = compare_ways(asked(3.0, wishes[0], asks=("averages", "pairs")), 5000, coarse=True, train=False)
     assert (beside.advised, beside.seconds[SYNTHETIC][0]) == (SYNTHETIC, STATISTICS)
-    assert "leave out exact figures" in beside.reason
+    assert "do not give exact figures" in beside.reason
     # The same groups in another order are the same figure: both wishes are answered by it.
     both = asked(3.0, "mean(pay by city and sick) ± 50", "mean(pay by sick and city) ± 40", asks=("averages",))
     assert [one.by for one in asked_request(both).checked(both).figures].count(("city", "sick")) == 1

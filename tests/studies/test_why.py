@@ -106,7 +106,7 @@ def test_what_helps_is_found_where_much_of_the_range_is_empty():
     loose = tuple(Attribute(name=n, kind="real", lower=-100, upper=100) for n in "ab")
     result = explain(WhyPlan(epsilon=0.1, repeats=8), Rows(loose, CLASS, X, y))
     assert result.best == "bounds"
-    assert "Bounds have to be public" in in_sentences(result)[1]
+    assert "Bounds must be public" in in_sentences(result)[1]
 
 
 def test_each_change_changes_one_thing():

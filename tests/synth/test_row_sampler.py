@@ -204,7 +204,7 @@ def test_a_half_that_is_no_epsilon_trains_no_line():
 
 @pytest.mark.parametrize("decided", [True, False])
 def test_names_are_those_of_the_rows_and_as_frequent_as_counted(decided):
-    """A name that two columns decide only together, or leave open in half of the rows."""
+    """A name that two set by the columns only together, or leave open in half of the rows."""
     generator = np.random.default_rng(2)
     a, b = generator.integers(0, 2, 4_000), generator.integers(0, 2, 4_000)
     y = np.where(generator.random(4_000) < 0.5 * (not decided), generator.integers(0, 2, 4_000), 4 * a * b // 2)

@@ -196,7 +196,7 @@ def test_aim_refuses_a_smallest_model_that_is_too_large():
     broad = dataclasses.replace(setting_of(names_of(64, 64, 64, 64), 100), impossible=(((0, 1, 2), mask),))
     with pytest.raises(ParameterError, match="the smallest model has"):
         require_bounded(broad, aim)
-    with pytest.raises(ParameterError, match="choose the method aim, or declare less"):
+    with pytest.raises(ParameterError, match="choose the method aim, or declare fewer combinations"):
         require_bounded(broad, MST)
 
 

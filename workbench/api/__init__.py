@@ -1,4 +1,4 @@
-"""The workbench from Python: pandas DataFrames in and out, over the plans, ledger and models of window and terminal.
+"""The Python interface: pandas DataFrames in and out, with the plans, ledger and models of window and command line.
 
 Without a ledger everything is a private study, and says so with a :class:`PrivateStudyWarning`: look at it, do not
 publish it. With a ledger and ``output=`` the result is charged before a row is read, written with its certificate or

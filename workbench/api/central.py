@@ -209,7 +209,7 @@ def publish(
     known = kinds.kind(kind)
     if not known.derived:
         ways = ", ".join(k.name for k in kinds.KINDS if k.derived)
-        raise ParameterError(f"releases of the kind {kind!r} have a function of their own", "kind", f"others: {ways}")
+        raise ParameterError(f"releases of the kind {kind!r} have their own function", "kind", f"others: {ways}")
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
     plan = known.planned(plan, known.asked().from_plain(options))

@@ -1,4 +1,4 @@
-"""Who pays: a DataFrame that carries the account and the ledger of its rows, and what is charged to them.
+"""Datasets: DataFrames with the account and ledger that their releases are charged to.
 
 The mark is in ``DataFrame.attrs``, which pandas passes on to what is taken from a DataFrame (columns, rows, masks,
 copies, the halves of ``train_test_split``) and drops where it cannot know whose rows a result has.
@@ -111,7 +111,7 @@ def dataset(
         table = readable_part(frame) if asked_for(ledger) else None
     else:
         if not isinstance(rows, str | Path) and not hasattr(rows, "__fspath__"):
-            raise InputError(f"the {type(rows).__name__} is not a table", "dataset", "give a DataFrame or a path")
+            raise InputError(f"the {type(rows).__name__} is not a table", "dataset", "pass a DataFrame or a path")
         how = ReadOptions.from_plain(reading or {}, "reading")
         require_options({name: name for name in reading or {}}, os.fspath(rows))
         table = read_table(os.fspath(rows), how)
@@ -162,12 +162,12 @@ def paid(
     elif output is None:
         return None
     elif not ledgers:
-        raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
+        raise ParameterError("an output is a release, and a release is charged to a ledger", "output", "pass ledger=")
     if len(ledgers) > 1:
         one, other = (_OWN if place is True else str(place) for place in ledgers[:2])
         raise ParameterError(f"two ledgers are named: {one} and {other}", "ledger", "name one of them")
     if output is None:
-        raise ParameterError("a release is a file or a folder", "output", "give output= a name")
+        raise ParameterError("a release needs an output file or folder", "output", "pass a path as output=")
     kind = "an array" if isinstance(data[0], np.ndarray | list) else f"the {type(data[0]).__name__}"
     carried = [m.account if m is not None else None for m in marks]
     name = _one_account([account, planned], [carried[0] if carried[0] is not None else made_for, *carried[1:]], kind)
@@ -188,13 +188,13 @@ def _one_account(stated: Sequence[str | None], carried: Sequence[str | None], ro
     names = list(dict.fromkeys(name for name in (*stated, *carried) if name is not None))
     if not any(name is not None for name in (*stated, *carried[:1])):
         raise ParameterError(
-            f"who pays is not said: {rows} names no account",
+            f"the account to charge is missing: {rows} has none",
             "account",
-            'give account="NAME", or take the rows from api.dataset(…, account="NAME")',
+            'pass account="NAME", or use api.dataset(…, account="NAME")',
         )
     if len(names) > 1:
         raise ParameterError(
-            f"one release is charged to one account, and two are named: {names[0]!r} and {names[1]!r}",
+            f"a release is charged to one account, but two are named: {names[0]!r} and {names[1]!r}",
             "account",
             "name one of them",
         )
@@ -242,11 +242,11 @@ def _of_account(remedy: Remedy, pays: Paid) -> Remedy:
     if remedy.kind == NAME_ACCOUNT:
         return replace(remedy, text=f"name it first with {book}.name(DATA, {remedy.about['name']!r})")
     if remedy.kind == STATE_ACCOUNT:
-        return replace(remedy, text=f"give account={remedy.about['name']!r}")
+        return replace(remedy, text=f"pass account={remedy.about['name']!r}")
     if remedy.kind == CHARGE_ACCOUNT:
         name, called = remedy.about["name"], remedy.about["account"]
         if name:
-            doing = f"give account={name!r} to charge that account"
+            doing = f"pass account={name!r} to charge that account"
         else:
             doing = f"name that account with {book}.name({called!r}, {pays.account!r}) and try again"
         return replace(remedy, text=f"if they are the same people, {doing}")

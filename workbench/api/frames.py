@@ -43,7 +43,7 @@ def path_of(place: Any) -> Path:
     try:
         return as_path(os.fspath(place))
     except TypeError:
-        raise ParameterError(f"the {type(place).__name__} is not a path", hint="give text or a Path") from None
+        raise ParameterError(f"the {type(place).__name__} is not a path", hint="pass a string or a Path") from None
 
 
 def asked_for(ledger: Place | bool | None) -> bool:
@@ -99,10 +99,10 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame", unread: Collection[
     Columns named in ``unread`` (``None``: all) are left out, too, where a cell is not a plain value.
 
     Raises:
-        InputError: it is not a DataFrame, has no row, two columns have one name, or a cell is not a plain value.
+        InputError: it is not a DataFrame, has no row, two columns have the same name, or a cell is not a plain value.
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"the {type(frame).__name__} is not a table", source, "give a pandas DataFrame")
+        raise InputError(f"the {type(frame).__name__} is not a table", source, "pass a pandas DataFrame")
     names = names_of(frame, source)
     if not len(frame):
         raise InputError("the table has no rows", source, "give at least one row")
@@ -115,7 +115,7 @@ def table_of(frame: pd.DataFrame, source: str = "DataFrame", unread: Collection[
                 raise
             left_out[name] = f"{error.what.removeprefix('a cell holds ')} ({error.where.partition(',')[0]})"
     if not columns:
-        raise InputError("no column holds plain values", source, "give numbers, text, truth values or dates")
+        raise InputError("no column has plain values", source, "use numbers, text, booleans or dates")
     return Table(pl.DataFrame(columns), source, left_out=left_out)
 
 
@@ -127,12 +127,12 @@ def table_for(plan: Plan, frame: pd.DataFrame) -> Table:
 def names_of(frame: pd.DataFrame, source: str = "DataFrame") -> list[str]:
     """Return the names of the columns as text; raise :class:`InputError` where two are the same, or have levels."""
     if frame.columns.nlevels > 1:
-        what = f"each column has a name of {frame.columns.nlevels} levels, and a plan's has one"
+        what = f"the column index has {frame.columns.nlevels} levels, but a plan needs plain column names"
         raise InputError(what, source, 'join them: frame.columns = frame.columns.map("_".join)')
     names = [str(name) for name in frame.columns]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two columns are called {name!r}", source, "rename one of them")
+            raise InputError(f"two columns are both called {name!r}", source, "rename one of them")
     return names
 
 
@@ -330,6 +330,6 @@ def _column(values: list[Any], name: str) -> pl.Series:
             raise InputError(
                 f"a cell holds a {type(value).__name__}",
                 f"row {row}, column {name}",
-                "give numbers, text, truth values or dates",
+                "use numbers, text, booleans or dates",
             ) from None
     return pl.Series(name, cells, dtype=pl.String)

@@ -53,7 +53,7 @@ def generalize(
             (values first, a column per level), a file, or words such as ``"intervals:widths=5,10,20"``. A column that
             has none gets one by what its values look like.
         keep: columns that are published as they are.
-        target: a column that a classifier predicts.
+        target: column for a classifier to predict.
         suppression: the largest share of rows that may be left out.
         method: ``optimal``, ``greedy``, ``local`` or ``cells``.
         loss: what is minimised, such as ``granularity`` or ``discernibility``.
@@ -133,7 +133,7 @@ def _models(given: Mapping[str, Any]) -> tuple[PrivacyModel, ...]:
     if unknown:
         near = did_you_mean(unknown[0], known)
         raise ParameterError(
-            f"{unknown[0]!r} is no parameter of a privacy model{near}", hint=f"the parameters are {', '.join(known)}"
+            f"{unknown[0]!r} is not a parameter of a privacy model{near}", hint=f"the parameters are {', '.join(known)}"
         )
     return models_of(given)
 

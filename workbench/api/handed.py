@@ -1,4 +1,4 @@
-"""A DataFrame as it was handed in, with the plan and with who pays: what is made of it is released, or studied."""
+"""A DataFrame passed by the caller, with its plan, account and ledger, ready to be released or studied."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Handed:
 
 def _joined(table: Table, join: pd.DataFrame, plan: Plan, seed: int | None) -> Table:
     if plan.unit is None or plan.joined_on is None:
-        what = "the plan joins no second table"
+        what = "the plan has no join"
         raise ParameterError(what, "join", 'make it with unit="COLUMN" and the same join=', code="join-unplanned")
     coins = None if seed is None else SeededEntropy(seed + 1)
     return joined(table, table_of(join, "join"), plan.unit, plan.joined_on, coins)

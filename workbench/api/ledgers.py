@@ -60,11 +60,11 @@ class LedgerView(Shown):
             delta: the same of δ.
 
         Raises:
-            ParameterError: no cap is named, or it is out of range.
+            ParameterError: the cap is missing, or it is out of range.
             InputError: there is no such account or table.
         """
         if epsilon is None and delta is None:
-            raise ParameterError("no cap is named", "cap", "give epsilon=, delta= or both")
+            raise ParameterError("the cap is missing", "cap", "pass epsilon=, delta= or both")
         caps = Caps(epsilon=epsilon, delta=delta)
         with Ledger.open(self._path) as opened:
             recover(opened)
@@ -136,7 +136,7 @@ def _rows(of: Any) -> Table:
         return table_of(of)
     path = path_of(of)
     if not path.exists() and address_of(str(path)) is None:
-        raise InputError("there is no such account and no such file", str(path), "give a DataFrame, a path or a name")
+        raise InputError("there is no such account or file", str(path), "pass a DataFrame, a path or a name")
     return read_table(str(path))
 
 

@@ -64,7 +64,7 @@ class PrivateTransformer(TransformerMixin, PrivateModel):  # type: ignore[misc] 
         if not name.endswith("_") or name.startswith("_"):
             raise AttributeError(f"{type(self).__name__} has no {name!r}")
         if "model_" not in vars(self):  # asked of vars: scikit-learn's own check would ask here again
-            raise NotFittedError(f"{type(self).__name__} is not fitted yet: call fit before asking for {name}")
+            raise NotFittedError(f"{type(self).__name__} is not fitted yet: call fit before using {name}")
         return getattr(self.model_, name)
 
     def _facts(self) -> tuple[Attribute, ...]:
@@ -87,9 +87,9 @@ def total_epsilon(model: Any) -> Decimal:
             total += exact(step.epsilon_of_row()) * step.rows_per_person
         elif step not in (None, "passthrough") and get_tags(step).requires_fit:
             raise ParameterError(
-                f"{type(step).__name__} learns from the rows without an epsilon",
+                f"{type(step).__name__} is fitted on the rows without privacy",
                 "the pipeline",
-                "use private steps, and others that need no fit",
+                "use private steps, or steps that need no fitting",
             )
     return total
 
@@ -177,10 +177,10 @@ class _Classifier(ClassifierMixin, _Predicts):  # type: ignore[misc]  # scikit-l
             raise ParameterError(
                 "the classes are not declared",
                 type(self).__name__,
-                "give classes=[…]; they are never read from the rows",
+                "pass classes=[…]; they are never read from the rows",
             )
         if isinstance(self.classes, str):
-            raise ParameterError("the classes are not a list", type(self).__name__, "give classes=[…]")
+            raise ParameterError("the classes are not a list", type(self).__name__, "pass classes=[…]")
         return np.asarray(self.classes if hasattr(self.classes, "dtype") else list(self.classes))
 
 
@@ -192,7 +192,7 @@ class _Regressor(RegressorMixin, _Predicts):  # type: ignore[misc]
             raise ParameterError(
                 "the bounds of y are not declared",
                 type(self).__name__,
-                "give target_bounds=(lower, upper); they are never read from the rows",
+                "pass target_bounds=(lower, upper); they are never read from the rows",
             )
         return {**numeric(name, self.target_bounds), "kind": "real"}
 
@@ -203,7 +203,7 @@ class _Clusterer(ClusterMixin, _Predicts):  # type: ignore[misc]
     @property
     def labels_(self) -> NDArray[Any]:
         """There are none: the group of a training row is private; call ``predict``."""
-        raise AttributeError("the groups of the training rows are private; call predict")
+        raise AttributeError("the cluster labels of the training rows are private; call predict")
 
     def fit_predict(self, X: ArrayLike | pd.DataFrame, y: Any = None, **more: Any) -> NDArray[Any]:
         """Fit, then return the group of each row of X: private, as the rows are."""

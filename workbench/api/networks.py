@@ -79,7 +79,7 @@ def train(
     handed = Handed.of(frame, plan, account=account, ledger=ledger, output=output)
     pays, facts, table = handed.pays, handed.plan, handed.table
     if pays is None:
-        raise ParameterError("a training is charged and released", "train", "give output= and a ledger")
+        raise ParameterError("training is charged and the network is released", "train", "pass output= and a ledger")
     given = {"network": network, "delta": delta, "batch": batch, "epochs": epochs, "lr": lr, "clip": clip}
     given |= {key: value for key, value in (("epsilon", epsilon), ("noise", noise)) if value is not None}
     asked = DpSgdPlan.from_plain({**given, **settings}, "train")

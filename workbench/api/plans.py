@@ -175,8 +175,8 @@ def plan(
     mark, joining = mark_of(frame), None
     if join is not None:
         if unit is None or frame is None:
-            what = "a second table is joined on the person of the first one"
-            raise ParameterError(what, "join", "give the first table, and unit= its column that identifies a person")
+            what = "a join needs the person column of the first table"
+            raise ParameterError(what, "join", "pass the first table, and unit= the column that identifies a person")
         joining = Join(on=on or unit)
         if joining.on not in map(str, join.columns):
             near = did_you_mean(joining.on, [str(name) for name in join.columns])
@@ -243,7 +243,7 @@ def _columns(
     _check_declared(stated_of, facts.protected)
     if target is not None and target not in facts.protected:
         near = did_you_mean(target, named)
-        raise ParameterError(f"the target {target!r} is not declared{near}", "target", "give its bounds or domain")
+        raise ParameterError(f"the target {target!r} is not declared{near}", "target", "declare its bounds or domain")
     columns = []
     for name in named:
         if name not in facts.protected:
@@ -348,7 +348,7 @@ def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target:
     usual = Asked()
     asks, named = parse_asks(_names(ask)) if ask else (usual.asks, None)
     if named is not None and target not in (None, named):
-        raise ParameterError(f"the target is {target!r}, and ask names {named!r}", hint="change one of the two")
+        raise ParameterError(f"the target is {target!r}, but ask names {named!r}", hint="change one of the two")
     stated = Asked(recipient=who or usual.recipient, asks=asks, wishes=tuple(_names(want)))
     wishes = tuple(map(Wish.parse, stated.wishes))
     return Questions(recipient=stated.recipient, asks=stated.asks, target=named or target, wishes=wishes)
@@ -403,11 +403,13 @@ def numeric(name: str, pair: Any, kind: str | None = None) -> dict[str, Any]:
     try:
         lower, upper = pair
     except (TypeError, ValueError):
-        raise ParameterError("its bounds are not a pair", f"column {name}", "give (lower, upper)") from None
+        raise ParameterError("its bounds are not a pair", f"column {name}", "use (lower, upper)") from None
     ends = [_day(end, name, wanted=kind == "date") for end in (lower, upper)]
     if all(end is not None for end in ends):
         if kind not in (None, "date"):
-            raise ParameterError(f"its bounds are dates, and its kind is {kind}", f"column {name}", 'state "date"')
+            raise ParameterError(
+                f"its bounds are dates, its kind is {kind}", f"column {name}", 'set the kind to "date"'
+            )
         return {"kind": "date", "lower": ends[0], "upper": ends[1]}
     lower, upper = plain_scalar(lower), plain_scalar(upper)
     if kind is None:
@@ -423,17 +425,17 @@ def categories(name: str, values: Any) -> dict[str, Any]:
         ParameterError: they are not a list of plain values, or two of them are one in a file.
     """
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise ParameterError("its domain is not a list", f"column {name}", "give a list of values")
+        raise ParameterError("its domain is not a list", f"column {name}", "use a list of values")
     try:
         texts = [cell_text(value) for value in values]
     except TypeError:
         raise ParameterError(
-            "its domain holds something else than numbers, text, truth values and dates", f"column {name}"
+            "its domain has values that are not numbers, text, booleans or dates", f"column {name}"
         ) from None
     named = [text for text in texts if text is not None]
     if len(named) < len(texts):
         raise ParameterError(
-            "its domain holds a missing value", f"column {name}", "leave it out; name the column in missing"
+            "its domain has a missing value", f"column {name}", "remove it and name the column in missing="
         )
     return {"kind": "category", "domain": tuple(named)}
 
@@ -476,7 +478,7 @@ def solve(
     """
     declared, count = (plan, rows) if isinstance(data_or_plan, pd.DataFrame) else (data_or_plan, rows)
     if not isinstance(declared, sanitize_plan.Plan) or (plan is not None and declared is not plan):
-        raise ParameterError("the columns are declared by one plan", "plan", "give a DataFrame and plan=, or a plan")
+        raise ParameterError("one plan declares the columns", "plan", "pass a DataFrame and plan=, or a plan")
     if isinstance(data_or_plan, pd.DataFrame):
         declared = for_frame(declared, data_or_plan)
         count = len(data_or_plan) if rows is None else rows
@@ -490,7 +492,7 @@ def solve(
         equal=equal,
     )
     if wanted.rows is None:
-        raise ParameterError("a plan does not say how many rows there are", "rows", "give rows=")
+        raise ParameterError("a plan does not have the number of rows", "rows", "pass rows=")
     if delta is not None:
         require_small_delta(exact(delta), wanted.rows)
     found = wanted.solution(declared, wanted.rows)
@@ -527,7 +529,7 @@ def _one_of(kind: str, kinds: tuple[str, ...], name: str) -> str:
 
 def _by_column(given: Any, argument: str) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
-        raise ParameterError(f"{argument} is not a dict with the names of columns", argument, "give {NAME: …}")
+        raise ParameterError(f"{argument} is not a dict keyed by column name", argument, "use {NAME: …}")
     return {str(name): facts for name, facts in (given or {}).items()}
 
 
@@ -568,13 +570,11 @@ def _check_names(present: list[str], named: list[str]) -> None:
 def _check_declared(given: Mapping[str, Iterable[str]], declared: Iterable[str]) -> None:
     """Raise :class:`ParameterError` for a column that has a setting and no declared facts."""
     words = {
-        "missing": "missing names it",
+        "missing": "missing= names it",
         "missing_codes": "it has codes of missing values",
         "mechanism": "it has a mechanism",
         "kinds": "it has a kind",
     }
     for argument, names in given.items():
         for name in (n for n in names if n not in declared):
-            raise ParameterError(
-                f"no bounds or domain are given for it, and {words[argument]}", f"column {name}", "declare it"
-            )
+            raise ParameterError(f"it has no bounds or domain, but {words[argument]}", f"column {name}", "declare it")

@@ -1,4 +1,4 @@
-"""What the private models have in common as scikit-learn estimators: how columns are declared, read and charged."""
+"""The base of private models as scikit-learn estimators: declaring columns, reading X and y, charging."""
 
 from __future__ import annotations
 
@@ -192,13 +192,13 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """Return what a fit costs for one row; raise :class:`ParameterError` where nobody has said."""
         epsilon: float | None = getattr(self, "epsilon", None)
         if epsilon is None:
-            raise ParameterError("epsilon is missing", type(self).__name__, "give epsilon= a number above 0")
+            raise ParameterError("epsilon is missing", type(self).__name__, "pass epsilon= with a number above 0")
         return epsilon
 
     def _refuse_for_release(self, before: MadeColumns | None) -> None:
         if before is not None and not before.released:
-            what = "the step before is a private study, and all that follows from it"
-            raise ParameterError(what, "ledger", "give a ledger and output= to every step, or to none")
+            what = "an earlier step is a private study, so this step is one as well"
+            raise ParameterError(what, "ledger", "pass a ledger and output= to every step, or to none")
         if self.random_state is not None:
             raise ParameterError("a release draws fresh randomness", "random_state", "leave it out")
 
@@ -208,13 +208,13 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         for name in (n for n in (*pairs, *domains, *self.missing) if n not in names):
             hint = "check the names in bounds, domains, missing"
             if hasattr(self, "target_bounds"):
-                hint += ", and give those of y as target_bounds"
+                hint += ", and pass the bounds of y as target_bounds"
             hint += f"; X has {', '.join(names)}" if len(names) <= _FEW else ""
             raise ParameterError(f"X has no such column{did_you_mean(name, names)}", f"column {name}", hint)
         made = []
         for name in names:
             if name in pairs and name in domains:
-                raise ParameterError("it has both bounds and a domain", f"column {name}", "give one of them")
+                raise ParameterError("it has both bounds and a domain", f"column {name}", "keep one of them")
             if name in pairs:
                 facts = numeric(name, pairs[name])
                 facts["kind"] = "date" if facts["kind"] == "date" else "real"  # models take decimals everywhere
@@ -238,15 +238,16 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
         if y is None:
             raise ParameterError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None", hint="give what to predict"
+                f"{type(self).__name__} requires y to be passed, but the target y is None",
+                hint="pass y, the values to predict",
             )
         name = str(y.name) if isinstance(y, pd.Series) and y.name is not None else "target"
         values = y.tolist() if isinstance(y, pd.Series) else column_or_1d(y, warn=True).tolist()
         if len(values) != len(frame):
             raise ParameterError(
-                f"y has {len(values)} values, and X has {len(frame)} rows: inconsistent numbers of samples",
+                f"y has {len(values)} values, but X has {len(frame)} rows: inconsistent numbers of samples",
                 type(self).__name__,
-                "give one value for each row",
+                "pass one value for each row",
             )
         while name in frame.columns:
             name += "_"
@@ -284,7 +285,7 @@ def frame_of_rows(X: Any, estimator: Any = None) -> pd.DataFrame:
     """Return X as a DataFrame with names as text; the columns of an array are called x0, x1 and so on.
 
     Raises:
-        ValueError: X is not a table of numbers, text, truth values or dates (n, d), or a value is missing in an array.
+        ValueError: X is not a table of numbers, text, booleans or dates (n, d), or a value is missing in an array.
     """
     if isinstance(X, pd.DataFrame):
         return X.rename(columns=str)

@@ -63,7 +63,7 @@ def encode(
         cohort: the column with each client's cohort, which is published; else cohorts are drawn.
         reports: most reports of a client; without ``client`` each row's number.
         basic: the public values, each with a bit of its own; without them a Bloom filter.
-        answers: the private file in which clients' permanent answers are kept.
+        answers: the private file that stores clients' permanent responses.
         rows_per_person: maximum rows per person; multiplies the charge.
         account: as for :func:`workbench.api.release`.
         ledger: as for :func:`workbench.api.release`.
@@ -185,7 +185,7 @@ def _texts(values: Sequence[Any] | pd.Series[Any]) -> tuple[str, ...]:
     found = tuple(cell_text(value) for value in values)
     texts = tuple(text for text in found if text is not None)
     if len(texts) < len(found) or len(set(texts)) < len(texts):
-        raise ParameterError("a candidate is missing or named twice", "candidates", "name each once")
+        raise ParameterError("a candidate is missing or listed twice", "candidates", "list each candidate once")
     return texts
 
 

@@ -51,7 +51,7 @@ class Released(Shown):
     def classes_(self) -> NDArray[Any]:
         """The classes (k,), in the order of :meth:`predict_proba`; only a classifier has them."""
         if self._classes is None:
-            raise AttributeError("this model predicts no classes")
+            raise AttributeError("this model does not predict classes")
         return self._classes
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> NDArray[Any]:
@@ -61,21 +61,21 @@ class Released(Shown):
         columns of an array are those of :attr:`feature_names_in_`.
         """
         if self._opened.columns:
-            raise AttributeError("this model makes columns: call transform")
+            raise AttributeError("this model transforms columns: call transform")
         predicted = np.asarray(self._opened.model.predict(self._read(X)))
         return predicted if self._classes is None else np.asarray(self._classes[predicted])
 
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> NDArray[np.float64]:
         """Return P(class | row) (n, k), in the order of :attr:`classes_`."""
         if not hasattr(self._opened.model, "predict_proba"):
-            raise AttributeError("this model gives no probabilities")
+            raise AttributeError("this model has no predicted probabilities")
         chances: NDArray[np.float64] = self._opened.model.predict_proba(self._read(X))
         return chances
 
     def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
         """Return the accuracy of a classifier, R² of a regression, on rows and their true values: private figures."""
         if self._opened.task not in (CLASSIFICATION, REGRESSION):
-            raise AttributeError("only a classifier or a regression has a score")
+            raise AttributeError("only a classifier or regressor has a score")
         measure = accuracy_score if self._opened.task == CLASSIFICATION else r2_score
         return float(measure(y, self.predict(X)))
 
@@ -83,7 +83,7 @@ class Released(Shown):
         """Return the new columns of PCA and the like, with their public bounds for a model that follows."""
         made = self._opened.columns
         if not made:
-            raise AttributeError("this model makes no columns: call predict")
+            raise AttributeError("this model does not transform columns: call predict")
         rows = self._opened.made(self._table(X))
         account = self.card.get("account", {}).get("name")
         stated = MadeColumns({fact.name: fact for fact in made}, released=True, account=account)
@@ -113,7 +113,7 @@ class Released(Shown):
         if not isinstance(X, pd.DataFrame):
             names = list(self.feature_names_in_)
             if len(frame.columns) != len(names):
-                raise ParameterError(f"X has {len(frame.columns)} columns, and the model reads {len(names)}")
+                raise ParameterError(f"X has {len(frame.columns)} columns, but the model reads {len(names)}")
             frame = frame.set_axis(names, axis=1)
         return table_of(frame)
 

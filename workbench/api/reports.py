@@ -1,4 +1,4 @@
-"""How good released rows are, and the report on a table or a release: private studies."""
+"""Quality of released rows, and the report on a table or a release: private studies."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def report(
 
     Raises:
         InputError: a file cannot be read or written, or the ledger cannot note it.
-        ParameterError: no quasi-identifier is named, or a column does not exist.
+        ParameterError: no quasi-identifiers are given, or a column does not exist.
     """
     place = path_of(output)
     check_document_path(place)

@@ -1,4 +1,4 @@
-"""Attacks on releases and models, and who could be found in a DataFrame: private studies."""
+"""Attacks on releases and models, and re-identification risk of a DataFrame: private studies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What columns hold, how good a model is against epsilon, and why it costs, as DataFrames: private studies."""
+"""Column descriptions, accuracy against epsilon, and where accuracy is lost, as DataFrames: private studies."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def describe(frame: pd.DataFrame) -> pd.DataFrame:
         ``rows`` and ``private``.
 
     Raises:
-        InputError: it is not a DataFrame, or no column holds plain values.
+        InputError: it is not a DataFrame, or no column has plain values.
     """
     table = table_of(frame, unread=None)
-    left_out = {name: ("", None, None, f"it holds {what}: drop it") for name, what in table.left_out.items()}
+    left_out = {name: ("", None, None, f"it has {what}: drop it") for name, what in table.left_out.items()}
     said = {c.name: (c.kind, c.missing, c.distinct, "; ".join(s.reason for s in c.suspicions)) for c in profile(table)}
     kind, missing, distinct, look_at = zip(*((left_out | said)[str(name)] for name in frame.columns), strict=True)
     warn_of_study("a description", hint="it is computed from the rows without noise")
@@ -110,7 +110,7 @@ def curve(
         settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
     )
     if jobs < 1:
-        raise ParameterError(f"jobs = {jobs} is no number of processes", hint="give 1 or more")
+        raise ParameterError(f"jobs = {jobs} is not a number of processes", hint="use 1 or more")
     scheduler = scheduler_named(scheduler, scheduler_file)
     chosen = learner(model)
     plan, table = for_frame(plan, frame), table_for(plan, frame)
@@ -146,7 +146,7 @@ def why(
         plan: declares the columns, the target among them.
         target: the column to predict.
         model: a learner's name, as in ``workbench fit``.
-        epsilon: privacy loss of the model.
+        epsilon: epsilon of the model.
         rows: how many rows to generate, where ``frame`` is ``None``.
         repeats: 80/20 splits.
         seed: of splits and draws.
@@ -164,7 +164,7 @@ def why(
     given = WhyPlan(model=model, epsilon=float(epsilon), repeats=repeats, seed=seed)
     if (frame is None) == (rows is None):
         raise ParameterError(
-            "the rows are given twice, or not at all", hint="give a DataFrame, or None and rows=N for generated ones"
+            "pass either a DataFrame or rows=N", hint="pass a DataFrame, or None and rows=N for generated rows"
         )
     if frame is not None:
         plan, table = for_frame(plan, frame), table_for(plan, frame)

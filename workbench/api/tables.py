@@ -1,4 +1,4 @@
-"""A table released, verified, and estimated from."""
+"""Release a table, verify a release, and estimate statistics from it."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def release(
     to = handed.to(FORMATS)
     if to is None:
         if handed.workers is not None:
-            what = "workers draw only rows that are released"
-            raise ParameterError(what, "engine", "give ledger= and output=, or leave engine out")
+            what = "workers can draw only released rows"
+            raise ParameterError(what, "engine", "pass ledger= and output=, or leave engine out")
         handed.note("preview")
         entropy = KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
         drawn = draw(handed.plan, handed.table, entropy)

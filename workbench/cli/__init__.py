@@ -1,4 +1,4 @@
-"""The same plans without a window: one file per command, listed here."""
+"""The command line: one file per command, listed here."""
 
 from workbench.cli.main import main
 

@@ -1,4 +1,4 @@
-"""``workbench accuracy``: what a network can be expected to reach before it trains, and where its accuracy goes."""
+"""``workbench accuracy``: expected accuracy of a network before training, and where accuracy is lost."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SIMULATED = (
     *("simulated_rows", "batch", "simulated_batch"),
 )
 PRIVATE = (
-    "this study reads private rows: nothing of it is released or charged, and none of it can be published; choosing "
-    "settings by its figures reveals more of the rows than epsilon says"
+    "this study reads private rows: nothing is released or charged, and its results must not be published; "
+    "choosing settings by them reveals more about the rows than epsilon says"
 )
 
 
@@ -40,19 +40,19 @@ class Simulation(Parameters):
         at_least=5,
         upto=10**9,
         symbol="N",
-        help="in place of DATA: how many rows the table has; it is not read, and nothing is charged",
+        help="instead of DATA: number of rows of the table, which is not read; nothing is charged",
     )
     public: str | None = text(
-        default=None, help="with --rows: a public table or set of images to train on, else made-up rows"
+        default=None, help="with --rows: a public table or image set to train on (default: simulated rows)"
     )
     patience: float | None = real(
         default=None,
         above=0,
         upto=1e6,
         symbol="SECONDS",
-        help="with --rows: seconds that the simulation may take, about (default 20)",
+        help="with --rows: approximate time limit of the simulation in seconds (default 20)",
     )
-    seed: int = integer(default=0, at_least=0, upto=2**32 - 1, symbol="N", help="repeats splits, batches and noise")
+    seed: int = integer(default=0, at_least=0, upto=2**32 - 1, symbol="N", help="seed of splits, batches and noise")
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     asked = read_options(options, Simulation)
     if (options.data is None) == (asked.rows is None):
         raise ParameterError(
-            "no rows are given", hint="give DATA to see where its accuracy goes, or --rows N for a simulation"
+            "no rows are given", hint="give DATA to see where accuracy is lost, or --rows N for a simulation"
         )
     plan = read_training(options)
     if asked.rows is None:
@@ -78,7 +78,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked: Simulation) -> dict[str, Any]:
     for name in ("public", "patience"):
         if getattr(asked, name) is not None:
-            raise ParameterError(f"--{name} is for a simulation", hint=f"leave --{name} out, or give --rows, not DATA")
+            raise ParameterError(
+                f"--{name} works only in a simulation", hint=f"leave --{name} out, or use --rows instead of DATA"
+            )
     context.emit(Notice("warning", PRIVATE))
     options.test = None
     work = training_of(options, context, plan)
@@ -158,15 +160,13 @@ def _declared(
     refuse_reading(options, "made-up")
     if public is not None:
         if not is_image_set(public):
-            raise ParameterError(
-                "a public table is read by its plan, which is missing", hint="give --target COL and --bounds PLAN"
-            )
+            raise ParameterError("a public table needs a plan", hint="add --target COL and --bounds PLAN")
         images = read_images(public, declared, emit=context.emit, cancel=context.cancel)
         return ImageFeatures.of(images), images, declared.rows_per_person, False
     if declared.classes is None or declared.image_size is None:
         raise ParameterError(
-            "what is public of the rows is not declared",
-            hint="give --target COL and --bounds PLAN for a table, --classes and --image-size for images, or --public",
+            "the public facts of the rows are not declared",
+            hint="use --target COL and --bounds PLAN for a table, --classes and --image-size for images, or --public",
         )
     shape = ImageShape(1 if declared.grey else 3, declared.image_size, declared.image_size)
     features = ImageFeatures((pixel_attribute(),), class_attribute(declared.classes), shape)

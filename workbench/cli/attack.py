@@ -1,4 +1,4 @@
-"""``workbench attack``: what an attacker gets from a release or a model, beside a guess and what ε allows."""
+"""``workbench attack``: attack a release or a model, compared with guessing and with ε."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``workbench audit``: what the outputs of a mechanism, or of the private step, prove about its ε by themselves."""
+"""``workbench audit``: lower bounds on the ε of a mechanism, or of the private step, from its outputs alone."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class AuditOptions(Parameters):
     """How many outputs are drawn, and from which source."""
 
     samples: int = integer(
-        default=DEFAULT_SAMPLES, at_least=1_000, upto=50_000_000, help="outputs drawn for each of two inputs"
+        default=DEFAULT_SAMPLES, at_least=1_000, upto=50_000_000, help="number of outputs drawn for each of two inputs"
     )
     seed: int | None = integer(
-        default=None, at_least=0, upto=2**63 - 1, help="draw from a seeded generator instead of the system's entropy"
+        default=None, at_least=0, upto=2**63 - 1, help="use a seeded generator instead of system entropy"
     )
 
 
@@ -46,17 +46,19 @@ NAME = "dpsgd"
 class StepOptions(Parameters):
     """The private step that is audited, with noise calibrated to ε."""
 
-    clip: float = real(default=1.0, above=0, upto=1e6, symbol="C", help="of dpsgd: the clipping norm")
-    share: float = real(default=1.0, above=0, upto=1, help="of dpsgd: the share of the rows that a step uses")
-    epochs: int = integer(default=1, at_least=1, upto=1000, help="of dpsgd: how often each row is used, on average")
+    clip: float = real(default=1.0, above=0, upto=1e6, symbol="C", help="dpsgd: the clipping norm")
+    share: float = real(default=1.0, above=0, upto=1, help="dpsgd: share of the rows in a batch (sampling rate)")
+    epochs: int = integer(
+        default=1, at_least=1, upto=1000, help="dpsgd: average number of passes over the rows (epochs)"
+    )
     delta: float = real(
         default=1e-10,
         above=0,
         below=1e-4,
         symbol="δ",
-        help="of dpsgd: chance that the guarantee fails; with more than about 1e-10 nothing can be proved",
+        help="dpsgd: chance that the guarantee fails; above about 1e-10 nothing can be proved",
     )
-    canaries: int = integer(default=20_000, at_least=500, upto=10**7, help="of dpsgd: how many canaries are hidden")
+    canaries: int = integer(default=20_000, at_least=500, upto=10**7, help="dpsgd: number of canaries")
 
 
 def _audit_step_run(options: argparse.Namespace, context: Context, epsilon: float, seed: int | None) -> dict[str, Any]:
@@ -95,7 +97,7 @@ def _audit_step_run(options: argparse.Namespace, context: Context, epsilon: floa
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     names = [m.name for m in mechanisms.MECHANISMS]
-    stated = f"one of {', '.join(names)}; or {NAME}, the step that trains networks"
+    stated = f"one of {', '.join(names)}; or {NAME}, the training step of networks"
     parser.add_argument("name", metavar="MECHANISM", help=stated)
     for declared in (LocalParameters, AuditOptions, CellOptions, StepOptions):
         add_options(parser, declared)
@@ -134,13 +136,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 _STEP = """\
 DP-SGD step at clipping norm {clip:figure}, {steps:n step}: {stated}
-  lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
+  lower bound on epsilon  {epsilon_lower:figure}  (exceeds the true epsilon with probability at most {odds})
   canaries                {right:,} of {guesses:,} guesses right, among {canaries:,}
   noise                   {share}"""
 
 _MECHANISM = """\
 {mechanism} at epsilon = {claim} on {cells:n cell}: {stated}
-  lower bound on epsilon  {epsilon_lower:figure}  (above the true one with probability at most {odds})
+  lower bound on epsilon  {epsilon_lower:figure}  (exceeds the true epsilon with probability at most {odds})
   event                   {event}: {counts[0]:,} against {counts[1]:,} times
   power                   {able}"""
 
@@ -149,7 +151,7 @@ def _text(result: Mapping[str, Any]) -> str:
     odds, claim = f"{1 - result['confidence']:.0e}", figure(result["epsilon"])
     if result["mechanism"] == NAME:
         at = f"epsilon = {claim} at delta = {result['delta']:.0e}"
-        good, bad = f"nothing that was seen contradicts {at}", f"it does not have {at}"
+        good, bad = f"the outputs do not contradict {at}", f"it does not have {at}"
     else:
         good, bad = f"its outputs do not contradict epsilon = {claim}", f"its epsilon is above {claim}"
     stated = f"not refuted: {good}" if result["ok"] else f"REFUTED: {bad} (wrong with probability at most {odds})"
@@ -158,7 +160,7 @@ def _text(result: Mapping[str, Any]) -> str:
         more = {"share": filled(words, result["noise"])}
         return filled(_STEP, {**result, "odds": odds, "stated": stated, **more})
     caught, share = result["power"]["epsilon"], f"{result['power']['share']:.0%}"
-    able = f"no epsilon above {claim} could have been found with so few outputs: draw more with --samples"
+    able = f"so few outputs cannot detect any epsilon above {claim}: draw more with --samples"
     if caught is not None:
         found = f"this audit would have found it in at least {share} of runs"
         able = f"had its true epsilon been {figure(caught)} or more, {found}"

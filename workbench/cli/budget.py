@@ -1,4 +1,4 @@
-"""``workbench budget``: what releases cost, one or many together, and what that means; touches no data."""
+"""``workbench budget``: the cost of one or more releases and what it means; reads no data."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         if question.parameters is DpSgdBudget:
             sub.add_argument("--curves", type=Path, metavar="CSV", help="write epsilon against every figure of the run")
         if question.parameters is ShuffleBudget:
-            stated = "also simulate it on made-up people: errors beside local reports and central noise, and what leaks"
+            stated = "also simulate it: errors compared with local reports and central noise, and privacy leakage"
             sub.add_argument("--simulate", action="store_true", help=stated)
             add_options(sub, Simulation)
-    sub = actions.add_parser(COMPOSE, help="total of a list of events by every account, the best one marked")
+    sub = actions.add_parser(COMPOSE, help="total of a list of events by every accountant, with the best one marked")
     sub.add_argument("file", type=Path, metavar="FILE", help="a list of events, TOML or JSON")
     add_options(sub, ComposeBudget)
 
@@ -78,9 +78,9 @@ _WORDS = {
     "neighbours: {relation}; replacing one row: epsilon {replace_one[epsilon]:up4}, delta {replace_one[delta]:figure}",
     "gaussian": "sigma = {sigma:up6} (analytic Gaussian, Balle & Wang 2018)\n"
     "the textbook's {textbook_sigma:figure} {verdict}",
-    "belief": "someone who gave it {prior:.4g} before can come to at most {high:.4g} and at least {low:.4g}\n"
-    "This is a fact about a person in noisy rows, and in any release whether the person's row was in the table or "
-    "empty. For a fact in statistics, synthetic rows or a model: at most {replace_one[high]:.4g} and at least "
+    "belief": "a prior belief of {prior:.4g} can rise to at most {high:.4g} and fall to at least {low:.4g}\nThis is "
+    "for a fact about a person in noisy rows, and in any release for whether the person's row was in the table "
+    "or empty. For a fact in statistics, synthetic rows or a model: at most {replace_one[high]:.4g} and at least "
     "{replace_one[low]:.4g}, by the replace-one figure (at most 2 epsilon)\n{note}",
     "solve": "{found}, with {given} at delta = {delta:g} ({accountant})",
     "laplace": "scale b = {scale:up6}; expected absolute error {expected_absolute_error:figure}, variance "
@@ -88,24 +88,24 @@ _WORDS = {
     "staircase": "least expected absolute error {expected_absolute_error:figure} at gamma = {gamma_absolute:figure} "
     "(Laplace: {laplace_absolute_error:figure})\n"
     "least variance {variance:figure} at gamma = {gamma_variance:figure} (Laplace: {laplace_variance:figure})",
-    "randomised-response": "the true answer with probability {truth:figure}, each other one with {other:figure}\n"
-    "of {rows:n person/people}, the "
-    "share of a rare answer is estimated to ± {share_sd:figure} (one standard deviation)",
+    "randomised-response": "the true answer with probability {truth:figure}, each other one with {other:figure}\nfor "
+    "{rows:n person/people}, the share of a rare answer is estimated to ± {share_sd:figure} (one standard "
+    "deviation)",
     "shuffle": "epsilon at most {epsilon:up6} at delta = {delta:g} for the shuffled reports "
     "(Feldman, McMillan & Talwar 2021; the closed form {closed})\n"
     "neighbours: replace-one. It holds only if {trust}.",
     "group": "a person with {rows:n row}: epsilon {epsilon:figure}, delta {delta:figure}\n"
-    "Where a mechanism is known, `budget compose` with rows_per_person may show a smaller cost.",
+    "If the mechanism is known, `budget compose` with rows_per_person may give a smaller cost.",
     COMPOSE: "all events together at delta = {delta:g}, neighbours: {relation}\n\n{table}\n\n"
     "best: {title}; replacing one row: epsilon {replace_one[epsilon]:up4}, delta {replace_one[delta]:.3g}\n"
-    "These totals hold for releases that were fixed beforehand.",
+    "These totals are valid only for releases that were chosen in advance.",
 }
 """What a person reads of each result."""
 
 
 def _accountant(result: Mapping[str, Any]) -> dict[str, str]:
     order, grid = result["order"], result["discretisation"] or 0
-    turns = f" at one step of every {result['bands']}, and at no other" if result["bands"] > 1 else ""
+    turns = f" at one step in every {result['bands']} only" if result["bands"] > 1 else ""
     return {"by": f"order {order:g}" if order else f"loss grid {grid:.2g}", "turns": turns}
 
 

@@ -1,4 +1,4 @@
-"""``workbench cache``: the features that are kept of images for the next run, and how to remove them."""
+"""``workbench cache``: show or remove cached features of images."""
 
 from __future__ import annotations
 

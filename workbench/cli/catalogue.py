@@ -1,4 +1,4 @@
-"""Every command, by the module that declares it, with the line that its help opens with.
+"""Every command with the module that declares it and its one-line help.
 
 Modules are imported only when their command is called: the overview needs none of them.
 """
@@ -14,48 +14,48 @@ from workbench.release import kinds
 from workbench.release.kinds import Kind
 
 COMMANDS: dict[str, str] = {
-    "describe": "read a table and say what is in its columns (private)",
-    "plan": "write a first plan for a table, with the public facts left to fill in",
-    "forecast": "what a plan will cost and do; reads no data and spends no budget",
-    "solve": "the least epsilon, and its split, that gives the errors you wish for; or what is not possible",
-    "mechanism": "exact facts about one mechanism: its true epsilon, bias and error",
-    "sanitize": "release a table as its plan says: charge, draw, certify, write",
+    "describe": "describe the columns of a table (private)",
+    "plan": "write a draft plan for a table, with public facts to fill in",
+    "forecast": "forecast the cost and accuracy of a plan; reads no data and spends no budget",
+    "solve": "the smallest epsilon, and its split, for the errors you want; or what is not possible",
+    "mechanism": "exact properties of a mechanism: its true epsilon, bias and error",
+    "sanitize": "release a table of noisy rows according to its plan",
     "synthesize": "",  # a kind of release has its line in the list of kinds
-    "generalize": "a table made k-anonymous, l-diverse, t-close … by generalisation; this is not differential privacy",
+    "generalize": "make a table k-anonymous, l-diverse, t-close … by generalisation; this is not differential privacy",
     "verify": "check a release against its certificate",
-    "certificate": "write the certificate of a release as PDF or HTML, sign it, or bundle it with everything that "
-    "checks it",
-    "key": "make the key that signs your releases, show it, or trust the key of somebody else",
+    "certificate": "export the certificate of a release as PDF or HTML, sign it, or bundle it with everything needed "
+    "to verify it",
+    "key": "create or show the key that signs your releases, or trust somebody else's key",
     "statistics": "",
-    "sql": "release the counts, sums, means, spreads and quantiles that a SELECT … GROUP BY … asks for",
-    "estimate": "frequencies, means, quantiles and correlations from a released table, with confidence intervals",
-    "quality": "how good synthetic or noisy rows are beside the original: columns, pairs, three-way tables, whether a "
-    "model can distinguish them, what a model learns from them (a private study)",
-    "report": "a report on a table or a release: who could be found, what attacks got, what epsilon allows (private)",
-    "rappor": "RAPPOR: release reports of a column, sum, map and decode them, or simulate a collection",
-    "curve": "how good a model is against epsilon: without privacy, on a sanitised table (corrected or not) and with "
-    "noise in the model (a private study)",
-    "why": "where the accuracy of a private model goes (bounds, form, noise), and what would help most (a private "
-    "study)",
-    "risk": "who could be found in a table: unique rows, chances to be found, and what makes rows unique (private)",
-    "anonymity": "k-anonymity, ℓ-diversity and t-closeness of a table, and the risk that somebody is found (private)",
-    "fit": "train one private model and release it with its card; or learn from a release at no cost",
+    "sql": "release the counts, sums, means, deviations and quantiles of a SELECT … GROUP BY … query",
+    "estimate": "estimate frequencies, means, quantiles and correlations from a released table, with confidence "
+    "intervals",
+    "quality": "compare synthetic or noisy rows with the original: columns, pairs, three-way tables, "
+    "distinguishability, models trained on them (a private study)",
+    "report": "report on a table or a release: re-identification risk, results of attacks, what epsilon allows "
+    "(private)",
+    "rappor": "RAPPOR: release reports of a column, aggregate and decode them, or simulate a collection",
+    "curve": "model accuracy against epsilon: without privacy, trained on a sanitised table (corrected or not), and "
+    "private training (a private study)",
+    "why": "where a private model loses accuracy (bounds, form, noise), and what would help most (a private study)",
+    "risk": "re-identification risk of a table: unique rows, risk of re-identification, and what makes rows unique "
+    "(private)",
+    "anonymity": "k-anonymity, ℓ-diversity, t-closeness and re-identification risk of a table (private)",
+    "fit": "train a private model and release it with its card; or train on a release at no cost",
     "dpsgd": "train a network on a table or on images with DP-SGD and release it with its card",
-    "accuracy": "what a network can reach at its epsilon, simulated before the start; or where its accuracy goes, on "
+    "accuracy": "simulate the accuracy of a network at its epsilon before training; or see where accuracy is lost, on "
     "the rows",
-    "grid": "sweep the settings of DP-SGD: lists of them, repeats, one CSV row for each run; goes on where it was "
-    "stopped (a private study)",
+    "grid": "sweep settings of DP-SGD, with repeats and one CSV row per run; resumes if interrupted (a private study)",
     "predict": "apply a released model to a table",
-    "cache": "show or remove the features that networks with a frozen part keep of private rows",
-    "budget": "what a release would cost, and what its epsilon means; touches no data",
-    "explain": "what an epsilon means, what others have published, and a guided choice of one",
-    "audit": "a lower bound on a mechanism's epsilon from its outputs alone, and what the audit could have detected",
-    "attack": "what an attacker gets from a release or a model, beside a guess, a control set and what epsilon allows",
-    "memory": "the memory that training a network needs, by phase, and the most rows at once that fit; reads no data",
-    "ledger": "the privacy budget of every table: show, verify, cap, name, count, version, group, backup, merge and "
-    "more",
+    "cache": "show or remove cached features of private rows, used by networks with frozen layers",
+    "budget": "the cost of a release and what its epsilon means; reads no data",
+    "explain": "what an epsilon means, values used in published releases, and a guided choice",
+    "audit": "a lower bound on a mechanism's epsilon from its outputs alone, and the power of the audit",
+    "attack": "attack a release or a model, and compare with guessing, a control set and what epsilon allows",
+    "memory": "memory needed to train a network, by phase, and the largest batch that fits; reads no data",
+    "ledger": "privacy budgets of all tables: show, verify, cap, name, count, version, group, backup, merge and more",
     "samples": "list the tables that come with the program",
-    "gui": "the window (also `workbench` alone)",
+    "gui": "open the window (also `workbench` with no command)",
 }
 
 

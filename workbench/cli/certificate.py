@@ -32,7 +32,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if not asks_for_documents(options):
-        raise ParameterError("nothing was asked for", hint="give --pdf FILE, --html FILE, --sign or --bundle DIR")
+        raise ParameterError("there is nothing to do", hint="add --pdf FILE, --html FILE, --sign or --bundle DIR")
     check_documents(options, options.release)
     release = verified(options.release, context.cancel)
     check_documents(options, release.path, release.release)

@@ -1,4 +1,4 @@
-"""What a command is, the options that derive from declared parameters, and the advice that repeats them."""
+"""Commands: options derived from declared parameters, and advice that repeats them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workbench.params.remedies import (
 )
 from workbench.signals import CancelToken, Emit, ignore
 
-READING = "how the file is read, where the guess is wrong (see `workbench help reading`)"
+READING = "how to read the file, if detection is wrong (see `workbench help reading`)"
 """Heading of the reading options, which nearly every command has and few calls need: the help only lists them."""
 
 
@@ -67,7 +67,7 @@ class _Once(argparse._StoreAction):
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         if self.given and option_string:
-            raise ParameterError(f"{option_string} takes one value and is given twice", parser.prog, "give it once")
+            raise ParameterError(f"{option_string} takes one value but is given twice", parser.prog, "give it once")
         self.given = True
         super().__call__(parser, namespace, values, option_string)
 

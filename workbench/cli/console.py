@@ -1,4 +1,4 @@
-"""A command run as a job on the console: progress, Ctrl+C, and a log of bugs that holds no data values."""
+"""Runs a command as a job on the console: progress, Ctrl+C, and a log of bugs without data values."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.bounds is None:
         raise ParameterError(
             "the bounds of the columns are not declared",
-            hint="give --bounds PLAN; `workbench plan` writes one to fill in",
+            hint="add --bounds PLAN; `workbench plan` writes one to fill in",
         )
     if options.report is not None:
         if options.report.suffix.lower() != ".pdf":
-            raise InputError("a report is a .pdf file", str(options.report), "end the name in .pdf")
+            raise InputError("a report is a .pdf file", str(options.report), "use a name that ends in .pdf")
         check_document_path(options.report)
     made_from = options.data, options.join, options.bounds
     check_outputs((options.output, options.report), options.ledger, picture, made_from)
@@ -156,9 +156,9 @@ def _text(result: Mapping[str, Any]) -> str:
         f"{metric.inside} on held-out rows, mean ± standard error (private – not for release)",
         columns_text(["epsilon", *regimes], rows, right=range(len(regimes) + 1)),
         f"{metric.level}: {result['constant']:.3f}",
-        *(["of the private model, epsilon is of each prediction"] if result["each_prediction"] else []),
+        *(["epsilon of the private model is per prediction"] if result["each_prediction"] else []),
         *result["left_out"],
-        f"{counted(result['rows'], 'row')} in {result['output']} (private as well, though the file cannot say so)"
+        f"{counted(result['rows'], 'row')} in {result['output']} (private, although the file is not marked)"
         + files_text(result),
     ]
     return "\n".join(lines)

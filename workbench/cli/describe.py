@@ -1,4 +1,4 @@
-"""``workbench describe``: what a table looks like to the steward who owns it."""
+"""``workbench describe``: the columns of a table, for the data owner."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def _doubt(doubt: Doubt) -> dict[str, Any]:
 
 def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
     by_a_row = any(doubt["by_a_row"] for doubt in doubts)
-    why = "One row could change these guesses" if by_a_row else "Only the file says so"
-    lines = ["", f"{why}; state the options that read right before you release:"]
+    why = "One row could change these guesses" if by_a_row else "Stated only by the file"
+    lines = ["", f"{why}; set the right reading options before you release:"]
     for doubt in doubts:
         lines.append(f"  {one_line(doubt['guess'])}")
         rows = [
@@ -98,7 +98,7 @@ def _labels_text(columns: Sequence[Mapping[str, Any]]) -> list[str]:
             stated.append(f"missing: {', '.join(column['missing_codes'])}")
         if stated:
             lines.append(one_line(f"  {shortened(column['name'])}: {', '.join(stated)}"))
-    return ["", "What the file says of values; nobody has confirmed it:", *lines] if lines else []
+    return ["", "What the file states about values, not confirmed by anybody:", *lines] if lines else []
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -127,7 +127,7 @@ def _text(result: Mapping[str, Any]) -> str:
         stated = one_line("; ".join(suspicion["reason"] for suspicion in column["suspicions"]))
         counts = (f"{column['missing']:,}", f"{column['distinct']:,}")
         rows.append((shortened(column["name"]), column["kind"], *counts, shortened(column["label"]), stated))
-    titles = ("column", "kind", "missing", "distinct", "label", "look at")
+    titles = ("column", "kind", "missing", "distinct", "label", "check")
     used = [k for k in range(len(titles)) if k < 4 or any(row[k] for row in rows)]
     header = [titles[k] for k in used]
     lines += ["", columns_text(header, [[row[k] for k in used] for row in rows], right=(2, 3))]

@@ -21,9 +21,9 @@ from workbench.release.model.paused_training import charge_text, give_up
 from workbench.release.model.release_network import NetworkRelease, release_training
 from workbench.signals import Notice
 
-SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
+SHOWN = "private figures are shown during training, so a run that is stopped stays charged in full"
 QUIET = (
-    "a quiet run shows nothing private: stopping it costs the steps taken, or all of it once an "
+    "a quiet run shows nothing private: if stopped, it costs only the steps taken, or the full amount once an "
     "accuracy on public rows was shown"
 )
 
@@ -54,7 +54,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = read_training(options)
     if options.resume is not None and options.checkpoint is not None:
-        raise ParameterError("--checkpoint and --resume both name a checkpoint", hint="leave --checkpoint out")
+        raise ParameterError("--checkpoint and --resume both give a checkpoint", hint="leave --checkpoint out")
     if options.give_up:
         return _given_up(options)
     if options.test_public and options.test is None:
@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _given_up(options: argparse.Namespace) -> dict[str, Any]:
     if options.resume is None:
-        raise ParameterError("--give-up needs the run that it ends", hint="name its checkpoint with --resume DIR")
+        raise ParameterError("--give-up needs the run to end", hint="give its checkpoint with --resume DIR")
     with Ledger.open(options.ledger) as ledger:
         release_id = release_of(options.resume)
         give_up(ledger, options.resume)
@@ -126,7 +126,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"noise multiplier {figure(result['noise_multiplier'])}",
         charged_words(result, f" at delta = {result['delta']:g}"),
         accuracy + badge,
-        f"{Path(result['output']) / 'private'} is not for release: leave it out when you copy the folder",
+        f"{Path(result['output']) / 'private'} is not for release: exclude it when you copy the folder",
     ]
     return "\n".join(line for line in lines if line) + documents_text(result)
 

@@ -26,9 +26,9 @@ class Asked(Parameters):
     """What is estimated."""
 
     quantiles: tuple[str, ...] | None = texts(
-        default=None, symbol="Q,Q,…", help="quantiles of each column of numbers, such as 0.25,0.5,0.75"
+        default=None, symbol="Q,Q,…", help="quantiles of each numeric column, such as 0.25,0.5,0.75"
     )
-    confidence: float = real(default=0.95, above=0, below=1, symbol="P", help="confidence of each interval")
+    confidence: float = real(default=0.95, above=0, below=1, symbol="P", help="confidence level of each interval")
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -38,7 +38,7 @@ class Asked(Parameters):
 
 _SHARE = RealField(help="a quantile", above=0, below=1)
 _SHOWN = 12
-_HIDES = "the noise hides it"
+_HIDES = "hidden by noise"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +108,7 @@ def _text(result: Mapping[str, Any]) -> str:
     lines = [
         columns_text(header, rows, right=(2, 3, 4, 5)),
         "",
-        f"{counted(result['rows'], 'row')}; each interval holds with {result['confidence']:.0%} confidence.",
+        f"{counted(result['rows'], 'row')}; intervals have a confidence level of {result['confidence']:.0%}.",
         "consistent: the most likely value that a real table could have. raw: the unadjusted estimate; an unbiased one",
         "is right on average, but can be negative or beyond the bounds.",
     ]

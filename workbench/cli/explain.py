@@ -1,4 +1,4 @@
-"""``workbench explain``: what an ε means, what others have published, and a guided choice of one."""
+"""``workbench explain``: what an ε means, published values, and a guided choice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Explained(Parameters):
     """What is explained."""
 
     epsilon: float = real(default=1, above=0.0, upto=MOST_EPSILON, symbol="ε", help="the privacy loss to explain")
-    delta: float = real(default=0, at_least=0.0, below=1.0, symbol="δ", help="δ beside it")
+    delta: float = real(default=0, at_least=0.0, below=1.0, symbol="δ", help="its δ")
     rows_per_person: int = integer(
         default=1,
         at_least=1,
@@ -83,7 +83,7 @@ def _text(result: Mapping[str, Any]) -> str:
     parts += [_wrapped(f"{d['who']}: {d['source']}.") for d in result["published"]]
     chosen = result["advice"]
     answers = ", ".join(f"{name}: {answer}" for name, answer in chosen["answers"].items())
-    parts += ["", f"A range to begin with: ε = {_range(chosen['low'], chosen['high'])} ({answers})"]
+    parts += ["", f"A starting range: ε = {_range(chosen['low'], chosen['high'])} ({answers})"]
     parts += [*map(_wrapped, chosen["reasons"]), _wrapped(f"Source of the ranges: {chosen['source']}.")]
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""``workbench fit``: train one private model and release it, or learn from a release at no cost."""
+"""``workbench fit``: train and release a private model, or train on a release at no cost."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="COL", help=f"{TARGET_HELP}: such a model needs none")
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
-    of_each = f"; for {each}: of each prediction, times the rows that --ask names" if each else ""
+    of_each = f"; for {each}: per prediction, times the rows in --ask" if each else ""
     parser.add_argument("--epsilon", metavar="ε", help=f"{EPSILON.help}{of_each}")
     pure = ", ".join(model.name for model in learners.LEARNERS if "delta" not in model.parameters.declared())
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
@@ -66,7 +66,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if _asks_for_release(options):
         if asks_for_documents(options):
-            what = "documents of a model that learns from a release are made afterwards"
+            what = "documents of a model trained on a release are made afterwards"
             raise ParameterError(what, hint="see `workbench certificate --help`")
         return _on_release(options, context)
     chosen = learner(options.model)
@@ -140,14 +140,14 @@ def _asks_for_release(options: argparse.Namespace) -> bool:
         if missing:
             verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
             what = f"{_listed(missing)} {verb} missing"
-            raise ParameterError(what, hint=(f"give {them}", "name a released table with --on-release"))
+            raise ParameterError(what, hint=(f"give {them}", "give a released table with --on-release"))
         return False
     if options.target is None:
-        raise ParameterError("--target is missing", hint="name the column to predict")
+        raise ParameterError("--target is missing", hint="give the column to predict")
     given = list(_given(options))
     if given:
         raise ParameterError(
-            f"--on-release reads only a released table and its certificate, at no cost: it takes no {_listed(given)}",
+            f"--on-release reads only a released table and its certificate, at no cost, and takes no {_listed(given)}",
             hint=f"leave {'it' if len(given) == 1 else 'them'} out, or --on-release",
         )
     return True

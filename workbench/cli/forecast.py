@@ -1,4 +1,4 @@
-"""``workbench forecast``: what a plan will cost and do, without reading data."""
+"""``workbench forecast``: cost and accuracy of a plan, without reading data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from workbench.sanitize.plan import load_plan
 from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, relations_words
 
 _ROWS = IntegerField(
-    help="number of rows, to forecast the error of a mean and what each way to release is good for",
-    at_least=1,
-    upto=10**12,
+    help="number of rows, to forecast the error of a mean and compare the kinds of release", at_least=1, upto=10**12
 )
 
 
@@ -81,13 +79,14 @@ def _text(result: Mapping[str, Any]) -> str:
     lines = [
         columns_text(header, rows, right=(3, 4, 5, 6, 7, 8, 9)),
         "",
-        f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
+        f"A whole row costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
         "error is the expected distance between a value and its replacement, in the attribute's unit, if all values",
-        "are equally likely; for names, the probability of a change. constant is the error of writing one fixed value",
-        "in every row. statistic is the standard error of the unbiased mean (for names: of a share) from one row;",
+        "are equally likely; for categories, the probability of a change. constant is the error of writing one "
+        "fixed value",
+        "in every row. statistic is the standard error of the unbiased mean (for categories: of a share) from one row;",
         "for n rows divide it by the square root of n. – means that there is no unbiased estimator. relations is the",
-        "part of a correlation with another column that is left if the values are spread evenly over what is declared.",
+        "share of a correlation with another column that remains if values are spread evenly over the declared range.",
     ]
     lines += result["warnings"]
     singular = [c["name"] for c in result["columns"] if c["statistic_sd"] is None]
@@ -106,7 +105,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 def _ways(stated: Mapping[str, Any]) -> list[str]:
     asked = stated["questions"]
-    header = ("what could be released", *asked)
+    header = ("kind of release", *asked)
     rows = [
         (
             way["name"],
@@ -117,7 +116,7 @@ def _ways(stated: Mapping[str, Any]) -> list[str]:
     return [
         "",
         columns_text(header, rows, right=range(1, len(header))),
-        f"advised: {stated['advised']}. {stated['reason']}",
+        f"recommended: {stated['advised']}. {stated['reason']}",
     ]
 
 

@@ -1,4 +1,4 @@
-"""``workbench generalize``: a table made k-anonymous and the like, which is not differential privacy."""
+"""``workbench generalize``: k-anonymity and related models, which are not differential privacy."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from workbench.risk.hierarchies.builders import absent, made, read_hierarchies, 
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
-ACCURACY = "a classifier is right for {after} of the rows, {before} from the original, {guess} by a guess"
+ACCURACY = "a classifier is right for {after} of the rows, {before} when trained on the original, {guess} when guessing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns(Parameters):
     """Which columns are what; every other one is left out."""
 
-    quasi: tuple[str, ...] = texts(shortest=1, help="the columns that an outsider may know: quasi-identifiers")
-    sensitive: tuple[str, ...] = texts(default=(), help="sensitive columns, which l, t and beta are about")
-    keep: tuple[str, ...] = texts(default=(), help="other columns that are published as they are")
-    target: tuple[str, ...] = texts(default=(), most=1, help="a column that a classifier predicts")
+    quasi: tuple[str, ...] = texts(shortest=1, help="quasi-identifiers: the columns that an outsider may know")
+    sensitive: tuple[str, ...] = texts(default=(), help="sensitive columns (for l, t and beta)")
+    keep: tuple[str, ...] = texts(default=(), help="other columns to publish unchanged")
+    target: tuple[str, ...] = texts(default=(), most=1, help="column for a classifier to predict")
     build: tuple[str, ...] = texts(
         default=(),
         repeated=True,
-        help="with --make, how one hierarchy is made: COLUMN=BUILDER:key=value;key=value, with a BUILDER of "
+        help="with --make, how to build one hierarchy: COLUMN=BUILDER:key=value;key=value, with a BUILDER of "
         + ", ".join(b.name for b in BUILDERS),
     )
 
@@ -58,7 +58,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hierarchies", required=True, type=Path, metavar="DIR", help="a folder with a hierarchy NAME.csv per column"
     )
-    models = parser.add_argument_group("privacy models; all that are given must hold")
+    models = parser.add_argument_group("privacy models; the table must meet all that are given")
     for model in MODELS:
         add_options(models, model)
     models.add_argument("--population", metavar="DATA", help="a table of the people that the rows are a part of")
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     models = tuple(read_options(options, model) for model in MODELS)
     if options.output is None or not models[0].asked:
         missing = "--output" if options.output is None else "--k"
-        raise ParameterError(f"the option {missing} is missing", hint="give it, or --make to write hierarchies first")
+        raise ParameterError(f"the option {missing} is missing", hint="add it, or --make to write hierarchies first")
     to = destination(
         options.output, options.data, options.ledger, options.population, replace=options.replace, charged=False
     )
@@ -171,9 +171,7 @@ def _make(options: argparse.Namespace, context: Context, columns: Columns) -> di
     wanted = (*columns.quasi, *(name for name in ways if name in columns.sensitive))
     unknown = [name for name in ways if name not in wanted]
     if unknown:
-        raise ParameterError(
-            f"{unknown[0]!r} is not one of the columns", "--build", "name it in --quasi or --sensitive"
-        )
+        raise ParameterError(f"{unknown[0]!r} is not one of the columns", "--build", "add it to --quasi or --sensitive")
     plan = None if options.plan is None else load_plan(options.plan)
     declared = {} if plan is None else {column.name: column for column in plan.columns}
     table: Table = read_data(options, context, plan)
@@ -182,7 +180,7 @@ def _make(options: argparse.Namespace, context: Context, columns: Columns) -> di
     taken = [name for name in ways if name not in paths]
     if taken:
         where = options.hierarchies / file_name(taken[0])
-        raise InputError(f"the column {taken[0]} has a hierarchy already", str(where), "remove it first")
+        raise InputError(f"the column {taken[0]} already has a hierarchy", str(where), "remove it first")
     options.hierarchies.mkdir(parents=True, exist_ok=True)
     for name, path in paths.items():
         hierarchy = made(table, name, ways.get(name), declared.get(name))
@@ -201,7 +199,7 @@ def _text(result: Mapping[str, Any]) -> str:
     if "made" in result:
         files = result["hierarchies"].items()
         rows = [[one_line(n), one_line(path), "made" if n in result["made"] else "was there"] for n, path in files]
-        return f"{columns_text(('column', 'hierarchy', ''), rows)}\nlook at them, then: {one_line(result['next'])}"
+        return f"{columns_text(('column', 'hierarchy', ''), rows)}\ncheck them, then run: {one_line(result['next'])}"
     levels = [
         [
             one_line(name),
@@ -217,10 +215,10 @@ def _text(result: Mapping[str, Any]) -> str:
             columns_text(("column", "level", ""), [[str(cell) for cell in row] for row in levels]),
             f"{counted(result['rows'], 'row')} in {counted(result['classes'], 'class', 'classes')} "
             f"of at least {result['k']}; "
-            f"{result['suppressed']} left out",
+            f"{result['suppressed']} suppressed",
             f"loss: {losses}",
             *([ACCURACY.format_map(shares)] if shares else []),
-            *([] if not result["failures"] else ["what is certain all the same: private – not for release"]),
+            *([] if not result["failures"] else ["remaining disclosures: private – not for release"]),
             *(one_line(f"  {' '.join(sentences)}") for sentences in result["failures"]),
             f"written to {one_line(result['output'])}",
             f"certificate {one_line(result['certificate'])}{documents_text(result)}",

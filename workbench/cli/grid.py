@@ -25,7 +25,7 @@ from workbench.studies.grid.files import TEMPLATE, GridSpec, load_spec
 from workbench.studies.grid.lines import sweep_lines
 from workbench.studies.grid.sweep import LoadedRows, publishing, publishing_words, run_grid, schedules_of
 
-_TEMPLATE = "write a sweep to fill in to SPEC (- is standard output), and train nothing"
+_TEMPLATE = "write a template sweep to SPEC (- is standard output) without training"
 _LONGEST = 30  # most lines that are printed: the best ones
 
 
@@ -43,7 +43,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.template:
         return _write_template(options.spec)
     if options.output is None:
-        raise ParameterError("the option --output is missing", hint="give -o CSV")
+        raise ParameterError("the option --output is missing", hint="add -o CSV")
     begun = time.monotonic()
     workers, picture = read_options(options, Workers), read_options(options, Picture)
     spec, folder = load_spec(options.spec), options.spec.parent
@@ -102,7 +102,7 @@ def _write_template(path: Path) -> dict[str, Any]:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(TEMPLATE)
     except FileExistsError:
-        raise InputError("the file exists already", str(path), "name a new file") from None
+        raise InputError("the file already exists", str(path), "use a new file name") from None
     except OSError as error:
         raise write_error(error, path) from None
     return {"template": str(path)}
@@ -114,7 +114,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
     if is_image_set(source):
         return _load_images(source, spec, path, context)
     if file.rows_per_person != 1:
-        raise ParameterError("the plan of a table says how many rows a person has", str(path), "say it there")
+        raise ParameterError("a table takes the maximum rows per person from its plan", str(path), "set it there")
     for name in ("target", "bounds"):
         if getattr(file, name) is None:
             raise ParameterError(f"the sweep has no {name}", str(path), "a table needs target and bounds")
@@ -128,7 +128,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
 
 def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> tuple[LoadedRows, Table]:
     if spec.file.target is not None or spec.file.bounds is not None:
-        raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")
+        raise ParameterError("target and bounds are for tables, but these are images", str(path), "leave them out")
     images = read_images(source, ImageOptions(), emit=context.emit, cancel=context.cancel)
     return LoadedRows.of(TableData(ImageFeatures.of(images), images), spec.file.rows_per_person), images
 
@@ -153,7 +153,7 @@ def _text(result: Mapping[str, Any]) -> str:
             "accuracy on held-out rows, mean ± standard error, the best first (private – not for release)",
             columns_text(["setting", "epsilon", "accuracy"], rows, right=(1, 2)),
             *more,
-            f"always the majority: {result['majority']:.3f}",
+            f"majority class: {result['majority']:.3f}",
             *result["publishing"]["sentences"],
             f"{counted(result['rows'], 'run')} in {result['output']} (private as well){files_text(result)}",
         ]

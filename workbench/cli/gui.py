@@ -68,7 +68,7 @@ def check_display() -> None:
         return
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise InputError(
-            "there is no display to show the window on",
+            "there is no display for the window",
             hint="start it in a graphical session, or use the other commands (`workbench --help`)",
         )
     lacking = {library: package for library, package in _LIBRARIES.items() if not _loads(library)}

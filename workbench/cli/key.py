@@ -22,20 +22,20 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.act in ("make", "show") and (options.key is not None or options.name is not None):
-        raise ParameterError(f"`key {options.act}` takes neither a key nor a name", hint="leave it out")
+        raise ParameterError(f"`key {options.act}` takes no key and no name", hint="leave it out")
     if options.act in ("trust", "forget") and options.name is None:
-        raise ParameterError(f"`key {options.act}` needs --name", hint="give the name of the key's holder")
+        raise ParameterError(f"`key {options.act}` needs --name", hint="add the name of the key's owner")
     if options.act == "make":
         signature.make_key()
     elif options.act == "trust":
         if options.key is None:
-            raise ParameterError("`key trust` needs a public key", hint="give it, or a file that holds it")
+            raise ParameterError("`key trust` needs a public key", hint="give the key, or a file with it")
         path = Path(options.key)
         text = read_text(path, "public key") if path.is_file() else options.key
         signature.trust(signature.public_key_in(text), options.name)
     elif options.act == "forget":
         if options.key is not None:
-            raise ParameterError("`key forget` takes a name alone", hint="give --name NAME")
+            raise ParameterError("`key forget` takes only a name", hint="use --name NAME")
         signature.forget(options.name)
     own = signature.own_public_key()
     trusted = [{"name": name, **_stated(key)} for key, name in signature.trusted_keys().items()]

@@ -1,4 +1,4 @@
-"""The command of a kind of release: its options are what its request declares, and a kind may add what is its own."""
+"""The command of a kind of release, with the options that its request declares."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class KindCommand:
         add_data(parser, required=not kind.forecasts)
         if not kind.own_cost:
             add_join(parser)
-        declares = "how the file is read, rows per person (default: one row), account"
+        declares = "how to read the file, rows per person (default: one row), account"
         stated = f"the plan (TOML): {declares if kind.any_text else 'its columns and bounds'}"
         parser.add_argument("--plan", required=not kind.any_text, type=Path, metavar="PLAN", help=stated)
         if not kind.own_cost:
@@ -138,7 +138,7 @@ class KindCommand:
         if address:
             add_certificate(parser)
         if kind.forecasts:
-            stated = "only show what is asked of the rows, its cost and expected errors; charges nothing"
+            stated = "only show the queries, their cost and expected errors; charges nothing"
             parser.add_argument("--forecast", action="store_true", help=stated)
             parser.add_argument("--rows", metavar="N", help=_ROWS.help)
 
@@ -185,10 +185,10 @@ class KindCommand:
 
 def _forecast_facts(options: argparse.Namespace) -> tuple[int, Plan]:
     if options.rows is None:
-        raise ParameterError("--forecast reads no table", hint="give --rows N")
+        raise ParameterError("--forecast reads no table", hint="add --rows N")
     rows = int(_ROWS.parse(options.rows, "--rows"))
     if options.plan is None:
-        raise ParameterError("--forecast reads no table, and no plan names its columns", hint="give --plan PLAN")
+        raise ParameterError("--forecast reads no table, so it needs a plan", hint="add --plan PLAN")
     return rows, load_plan(options.plan)
 
 
@@ -198,7 +198,7 @@ def _require_release(options: argparse.Namespace) -> None:
         if given is None:
             raise ParameterError(f"the release needs {name}", hint="give it, or --forecast")
     if options.rows is not None:
-        raise ParameterError("--rows is for --forecast", hint="leave it out: the rows of the table count")
+        raise ParameterError("--rows is for --forecast", hint="leave it out: the number of rows comes from the table")
 
 
 def _forecast_cost(asked: Asked) -> dict[str, Any]:

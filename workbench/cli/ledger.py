@@ -36,30 +36,30 @@ from workbench.release.recover import recover
 from workbench.signals import Notice
 
 GENERALISED = "Generalised tables, with no ε: not differential privacy:"
-SHOWN = "Private figures were shown, at no cost; cards and certificates of later releases of the table say so:"
+SHOWN = "Private figures were shown at no cost; cards and certificates of later releases of the table state this:"
 _OR_ACCOUNT = "or an account by its name, or by its digits in `ledger show`"
 
 _ACTIONS = {
     "cap": "set the cap of a dataset",
-    "show": "every release (or those of DATA), each account with its cap and what remains, and private figures shown",
+    "show": "list releases (all, or those of DATA), accounts with cap and remaining budget, and private figures shown",
     "verify": "check that no entry was altered or removed",
     "export": "write every entry as JSON",
-    "version": "let a newer table share the account of an older one",
+    "version": "make a newer version of a table share the account of the older one",
     "group": "let two tables about the same people share one account",
     "separate": "declare that two tables with similar rows or columns are different tables",
     "name": "give the account of a dataset a public name",
-    "count": "choose how the releases of a dataset are counted",
-    "backup": "write a whole copy of the ledger and its key",
-    "move": "move the ledger; the former file charges no more releases",
-    "merge": "take over the accounts of another ledger, which then charges no more",
-    "accept": "go on with a ledger that is older than the one this computer has seen",
+    "count": "choose how releases of a dataset are composed",
+    "backup": "write a full copy of the ledger and its key",
+    "move": "move the ledger; the old file can charge no more releases",
+    "merge": "take over the accounts of another ledger, which can then charge no more releases",
+    "accept": "accept a ledger that is older than the last one seen on this computer",
 }
 _OTHER_TABLE = {
     "version": ("--of", "OLD", "older"),
     "separate": ("--from", "OLD", "other"),
     "group": ("--with", "OTHER", "other"),
 }
-_COUNTS = "the plain sum of epsilon, or a Rényi filter, by which many small releases cost less than their sum"
+_COUNTS = "the sum of epsilon, or a Rényi filter, which charges less than the sum for many small releases"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     subs["merge"].add_argument("other", type=Path, metavar="OTHER", help="the ledger that becomes part of this one")
     add_data(subs["name"], more=f"; {_OR_ACCOUNT}")
     add_data(subs["show"], required=False, more=f"; {_OR_ACCOUNT}; without one every account is shown")
-    stated = "the name; certificates of plans that state it show the name and the total"
+    stated = "the name; certificates of plans with this name show it and the total"
     subs["name"].add_argument("name", metavar="NAME", help=stated)
     subs["export"].add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
     for sub in subs.values():
@@ -167,12 +167,12 @@ def _shown(options: argparse.Namespace, context: Context, ledger: Ledger) -> dic
         return summary(ledger)
     if _is_ledger(options.data):
         ways = run("show all of it with", "ledger", "show", "--ledger", options.data)
-        raise ParameterError("this is a ledger, and no table", options.data, ways)
+        raise ParameterError("this is a ledger, not a table", options.data, ways)
     known = _known(options.data, options, context, ledger)
     account = known if isinstance(known, str) else ledger.find(known).account
     if not account:
-        what = "the ledger has no account of this table"
-        raise InputError(what, options.data, "its first release, or a cap, makes one", code="no-account")
+        what = "the ledger has no account for this table"
+        raise InputError(what, options.data, "its first release, or a cap, creates one", code="no-account")
     return {**account_facts(ledger, account), **summary(ledger, account), "data": options.data}
 
 
@@ -200,7 +200,7 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
 
 def _text(result: Mapping[str, Any]) -> str:
     if result.get("problems"):
-        return "\n".join(["the ledger is not as it was written:", *(f"  {p}" for p in result["problems"])])
+        return "\n".join(["the ledger was altered or damaged:", *(f"  {p}" for p in result["problems"])])
     if "chain" in result and "output" not in result:
         return json.dumps(result, indent=2)
     lines = [

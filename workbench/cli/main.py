@@ -28,7 +28,7 @@ from workbench.render.help_topics import TOPICS, topic_text, topic_title
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
 _RAW = argparse.RawDescriptionHelpFormatter
-_JSON = "print one JSON object and nothing else"
+_JSON = "print only one JSON object"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -250,7 +250,7 @@ def _say(text: str) -> None:
     except OSError as error:
         _abandon(sys.stdout)
         what = f"the result cannot be printed: {error.strerror}"
-        raise InputError(what, "standard output", "see where it goes") from None
+        raise InputError(what, "standard output", "check where standard output goes") from None
 
 
 def _abandon(stream: TextIO) -> None:
@@ -312,9 +312,9 @@ def _ready_streams() -> None:
 
 def _overview() -> str:
     lines = [
-        "workbench: release a sensitive table with differential privacy, and see what it costs in accuracy",
+        "workbench: release a sensitive table with differential privacy, and see the cost in accuracy",
         "",
-        "usage: workbench COMMAND [options]      (workbench COMMAND --help has an example that works)",
+        "usage: workbench COMMAND [options]      (workbench COMMAND --help has a working example)",
         "",
     ]
     lines += [f"  {name:<11} {help_of(name)}" for name in commands()]
@@ -322,11 +322,11 @@ def _overview() -> str:
         [
             *lines,
             "",
-            "workbench help TOPIC says more:",
+            "workbench help TOPIC has more:",
             "",
             *(f"  {name:<11} {topic_title(name)}" for name in TOPICS),
             "",
             "Every command takes --json. Exit codes: 0 done, 2 bad input, 3 refused by the budget, 4 cancelled,",
-            "5 a check found a fault, 1 a bug.",
+            "5 a check failed, 1 a bug.",
         ]
     )

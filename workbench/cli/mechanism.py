@@ -1,4 +1,4 @@
-"""``workbench mechanism``: exact facts about one mechanism."""
+"""``workbench mechanism``: exact properties of one mechanism."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         assert oracle is not None
         if options.table is not None:
             report = f"a report of {oracle.name} is {oracle.report.format(k=cells.total)}"
-            raise ParameterError(f"{report}, which no table of cells can hold", "--table", "leave --table out")
+            raise ParameterError(f"{report}, which does not fit a table of cells", "--table", "leave --table out")
         return oracle_facts(oracle, cells, epsilon)
     given = {"epsilon": epsilon, **given_options(options, chosen.parameters)}
     randomiser = chosen.build(cells, **given)
@@ -86,9 +86,9 @@ _ORACLE = """\
 {mechanism} at epsilon = {epsilon:figure} over {cells:n value}: each report is {report}
   exact epsilon of the integers sampled  {exact_epsilon:.12f}
   a report supports its row's value      {support_own:figure} of the time, any other value {support_other:figure}
-  frequency of one value, from one record: variance {variance_rare:figure} where it is rare,
+  frequency of one value, from one record: variance {variance_rare:figure} if it is rare,
   {variance_max:figure} at most
-  For n rows divide the variance by n. It collects frequencies and fills no column of a released table."""
+  For n rows divide the variance by n. It estimates frequencies and cannot fill a column of a released table."""
 
 _NOISE = """\
   scale of the noise                  {scale:figure}
@@ -121,7 +121,7 @@ def _central_text(result: Mapping[str, Any]) -> str:
         lines += ["", columns_text(("choice", "probability", "worst neighbour"), rows, right=(0, 1, 2)), ""]
     tail = "; ".join(f"{figure(t['above'])} ({t['chance']:.2g})" for t in result["tails"])
     drawn = f"drawn by {result['drawn_by']}" if result["drawn_by"] else "shown for comparison only"
-    return "\n".join([*lines, f"  error above (with a chance of at most): {tail}", f"  {drawn}"])
+    return "\n".join([*lines, f"  error above (with probability at most): {tail}", f"  {drawn}"])
 
 
 COMMAND = Command(

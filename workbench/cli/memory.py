@@ -1,4 +1,4 @@
-"""``workbench memory``: what training a network needs in memory, by phase, before it starts; reads no data."""
+"""``workbench memory``: memory needed to train a network, by phase; reads no data."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class MemoryOptions(Parameters):
     """What is trained, and where."""
 
     network: str = text(help="the network")
-    batch: int = integer(at_least=1, upto=10**8, help="rows in memory at once")
-    device: str = choice(choices=("cpu", "cuda"), default="cpu", help="where it is trained")
+    batch: int = integer(at_least=1, upto=10**8, help="rows in memory at once (batch)")
+    device: str = choice(choices=("cpu", "cuda"), default="cpu", help="device for training")
     private: str = choice(choices=(YES, NO), default=YES, help="with clipping and noise, or without")
-    optimizer: str = choice(choices=("sgd", "momentum", "adam"), default="sgd", help="what the optimiser keeps")
+    optimizer: str = choice(choices=("sgd", "momentum", "adam"), default="sgd", help="the optimiser")
     columns: int | None = integer(
         default=None, at_least=1, upto=10**7, help="numbers of a row", empty="8, or those of a small image"
     )
     shape: str | None = text(
-        default=None, help="channels, height and width of an image, such as 3,32,32", empty="columns decide"
+        default=None, help="channels, height and width of an image, such as 3,32,32", empty="set by the columns"
     )
     classes: int = integer(default=10, at_least=2, upto=10**6, help="number of classes")
     fit: int | None = integer(
@@ -52,15 +52,15 @@ class MemoryOptions(Parameters):
         at_least=1,
         upto=2**60,
         unit="bytes",
-        help="find the largest number of rows that fits this memory",
-        empty="not asked",
+        help="find the largest batch that fits this memory",
+        empty="not set",
     )
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, MemoryOptions, listed={"network": one_of(networks.NETWORKS)})
     study = parser.add_argument_group("a study: every combination, with and without privacy, as CSV")
-    study.add_argument("--batches", metavar="B,B,…", help="rows in memory at once")
+    study.add_argument("--batches", metavar="B,B,…", help="rows in memory at once (batch)")
     study.add_argument("--hidden", metavar="H,H,…", help="hidden units, in place of the network's own")
     study.add_argument("--reductions", metavar="R,R,…", help="factors by which the sides of an image are reduced")
     study.add_argument("-o", "--output", type=Path, metavar="CSV", help="where the study is written")
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
     if options.output is None:
         if options.batches or options.hidden or options.reductions:
-            raise ParameterError("a study needs an output", "-o", "give -o FILE.csv")
+            raise ParameterError("a study needs an output", "-o", "add -o FILE.csv")
         return stated
     rows = _study(options, setting, asked.device)
     write_output(options.output, study_bytes(rows))
@@ -116,7 +116,7 @@ def _text(result: Mapping[str, Any]) -> str:
     way = "with" if result["private"] else "without"
     lines = [
         f"{result['network']}, {counted(result['batch'], 'row')} at once, {way} privacy, on {result['device']}: "
-        f"{result['peak_bytes'] / MB:.1f} MB at most, beside the data and PyTorch itself",
+        f"{result['peak_bytes'] / MB:.1f} MB at most, excluding the data and PyTorch itself",
         columns_text(
             ["phase", "MB in use"], [[n, f"{size / MB:.2f}"] for n, size in result["phases"].items()], right=[1]
         ),

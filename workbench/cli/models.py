@@ -1,4 +1,4 @@
-"""Options that choose a model and its parameters, from the lists as they are when the options are asked for."""
+"""Options that choose a model and set its parameters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
 PREFIX = "model"  # what the options of parameters begin with in the parsed options: models that name one alike share it
 
-TARGET_HELP = "the column to predict, or that a model which predicts nothing leaves out"
+TARGET_HELP = "the column to predict (a model without a target ignores it)"
 
-EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
+EPSILON = RealField(help="epsilon of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
 OF_EVERY_MODEL = ("epsilon", "delta")  # parameters that the command itself asks for
 

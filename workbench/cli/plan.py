@@ -1,4 +1,4 @@
-"""``workbench plan``: a first plan for a table."""
+"""``workbench plan``: a draft plan for a table."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ from workbench.sanitize.wishes import Wish
 from workbench.signals import Notice
 
 _DICTIONARY = (
-    "take what is declared in this data dictionary: CSV with the header "
+    "read declarations from this data dictionary: CSV with the header "
     "name,role,kind,lower,upper,values,missing,missing_codes,date_order, dates as 1990-12-31, values separated by |"
 )
 _VALUES = (
-    "take domains, bounds and rows of a person that `workbench values` has released; FILE has its certificate beside it"
+    "read domains, bounds and rows per person released by `workbench values`; the certificate must be next to FILE"
 )
 _EXPORT = "write the data dictionary of PLAN to -o; takes no DATA"
-_CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
+_CONFIRM = "confirm that every guess in PLAN is right and public knowledge; takes no DATA"
 _FOR = "who gets the release: anyone (ε up to 1), named (recipients under terms, up to 3) or us (only we, up to 10)"
-_ASK = "what they will do with it: averages, pairs, model:COL, rows, figures; several are separated by commas"
-_WANT = 'a figure and how near to the truth it must be, such as "mean(age) ± 2"; may be repeated'
+_ASK = "intended use: averages, pairs, model:COL, rows, figures; separate several by commas"
+_WANT = 'a statistic and its error margin, such as "mean(age) ± 2"; may be repeated'
 _UNIT = (
-    "the column that identifies a person: of each, at most --rows-per-person rows are read, chosen at random, and the "
-    "others are emptied; it is left out, and invalid values count as missing"
+    "the column that identifies a person: at most --rows-per-person rows of each person are read, chosen at "
+    "random, and the others are emptied; the column is not released, and invalid values count as missing"
 )
 _DROPPED = ": action = drop"
-_ALONE = "write `workbench plan --confirm PLAN` alone"
-_EXPORT_ALONE = "write `workbench plan --export-dictionary PLAN -o FILE` alone"
+_ALONE = "run `workbench plan --confirm PLAN` on its own"
+_EXPORT_ALONE = "run `workbench plan --export-dictionary PLAN -o FILE` on its own"
 
 _EPSILON = RealField(
-    help="privacy loss of one row's whole record; the columns share it", at_least=EPSILON_LEAST, upto=EPSILON_MOST
+    help="epsilon of a whole row, divided among its columns", at_least=EPSILON_LEAST, upto=EPSILON_MOST
 )
 
 
@@ -105,7 +105,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     needed = {"DATA": options.data, "--epsilon": epsilon_text, "-o": options.output}
     if options.confirm is not None:
         for name in (name for name, value in needed.items() if value is not None):
-            raise ParameterError(f"--confirm changes a plan that exists, and {name} is for a new one", hint=_ALONE)
+            raise ParameterError(f"--confirm changes an existing plan, but {name} is for a new one", hint=_ALONE)
         return _confirm(options.confirm)
     if options.export_dictionary is not None:
         return _export(options, context)
@@ -165,7 +165,7 @@ def _join(options: argparse.Namespace, table: Table) -> Join | None:
     if table.joined is None:
         return None
     if options.unit not in (None, table.joined.person):
-        what = f"--unit is {options.unit}, and the tables are joined on {table.joined.person}"
+        what = f"--unit is {options.unit}, but the tables are joined on {table.joined.person}"
         raise ParameterError(what, hint="change one of the two")
     options.unit = table.joined.person
     return Join(on=table.joined.on, reading=reading_of(table.joined.second, ReadOptions()))
@@ -180,7 +180,7 @@ def _persons(options: argparse.Namespace, found: tuple[str, int] | None) -> tupl
         return found
     if options.unit is not None:
         named = "--unit" if options.join is None else "--join"
-        what = f"{named} names the person, and not how many rows of each are read"
+        what = f"{named} identifies the person but does not limit the rows per person"
         raise ParameterError(what, hint="add --rows-per-person K")
     return None, 1
 
@@ -189,7 +189,7 @@ def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> Que
     usual = Asked()
     asks, target = parse_asks(options.ask.split(",")) if options.ask is not None else (usual.asks, None)
     if target is not None and options.target not in (None, target):
-        what = f"the target is {options.target!r}, and --ask names {target!r}"
+        what = f"the target is {options.target!r}, but --ask names {target!r}"
         raise ParameterError(what, hint="change one of the two")
     needed = suggested.needed if suggested is not None else tuple(name.strip() for name in options.need.split(","))
     target = target or options.target
@@ -220,7 +220,9 @@ def _confirm(path: Path) -> dict[str, Any]:
 def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     given = {"DATA": options.data, "--epsilon": options.epsilon, "--dictionary": options.dictionary}
     for name in (name for name, value in given.items() if value is not None):
-        raise ParameterError(f"--export-dictionary reads a plan, and {name} is for a new one", hint=_EXPORT_ALONE)
+        raise ParameterError(
+            f"--export-dictionary reads an existing plan, but {name} is for a new one", hint=_EXPORT_ALONE
+        )
     if options.output is None:
         raise ParameterError("-o is missing", "workbench plan", _EXPORT_ALONE)
     keep_inputs(options.output, options.export_dictionary)
@@ -267,8 +269,8 @@ def _drafted_lines(result: Mapping[str, Any]) -> list[str]:
     plan = result["plan"]
     lines = [f"wrote {plan}", *_open_lines(result)]
     if result["guessed"]:
-        lines += ["guessed from the rows, where one row can change it:", *_guess_lines(result)]
-        lines += ["Correct in the file what is wrong. If the rest is right and public knowledge, run"]
+        lines += ["guessed from the rows, so one row can change it:", *_guess_lines(result)]
+        lines += ["Correct any errors in the file. If the rest is right and public knowledge, run"]
         lines += [f"  {shown(('plan', '--confirm', plan))[1:-1]}"]
     return [*lines, f"next: {shown(('forecast', '--plan', plan))[1:-1]}"]
 
@@ -278,7 +280,7 @@ def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
     if result["guessed"]:
         lines = [f"confirmed as right and public knowledge in {plan}:", *_guess_lines(result)]
     else:
-        lines = [f"there was nothing left to confirm in {plan}"]
+        lines = [f"nothing to confirm in {plan}"]
     return [*lines, *_open_lines(result), f"next: {shown(('forecast', '--plan', plan))[1:-1]}"]
 
 

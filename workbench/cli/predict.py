@@ -85,9 +85,9 @@ def _typed(form: Mapping[str, Any]) -> str:
 def _text(result: Mapping[str, Any]) -> str:
     accuracy = f"{100 * result['accuracy']:.4g} % of them are right\n" if "accuracy" in result else ""
     return (
-        f"{counted(result['rows'], 'prediction')} in {result['output']}: {', '.join(result['columns'])}\n{accuracy}"
-        "nothing is charged, as the model is released; each line follows from one row of DATA (private – not for "
-        "release)"
+        f"{counted(result['rows'], 'prediction')} in {result['output']}: "
+        f"{', '.join(result['columns'])}\n{accuracy}nothing is charged, because the model is already released; "
+        "each line describes one row of DATA (private – not for release)"
     )
 
 

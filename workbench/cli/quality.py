@@ -1,4 +1,4 @@
-"""``workbench quality``: how good released rows are, each score beside what held-out real rows reach."""
+"""``workbench quality``: quality of released rows, each score compared with held-out real rows."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def _text(result: Mapping[str, Any]) -> str:
         if score.name in scores
     ]
     lines = [
-        "how good these rows are, 1 at best (private – not for release)",
+        "score (1 is best; private – not for release)",
         columns_text(("score", "these rows", "held-out rows", "share"), rows, right=(1, 2, 3)),
-        f"held-out rows: what {result['beside']}; share: what as many of these rows reach, as a part of that.",
-        f"overall, as sdmetrics scores it: {_figure(result['overall'])}",
+        f"held-out rows: what {result['beside']}; share: the score of as many of these rows, relative to that.",
+        f"overall score as in sdmetrics: {_figure(result['overall'])}",
         f"pMSE {scores['pmse']['pmse']:.3g}, {_ratio(scores['pmse'])}",
     ]
     worst = sorted((c for c in result["columns"] if c["score"] is not None), key=lambda c: c["score"])[:_WORST]
@@ -75,7 +75,8 @@ def _ratio(found: Mapping[str, Any]) -> str:
     if found["ratio"] is None:
         return "no column varies"
     return (
-        f"{found['ratio']:.3g} times what rows from the right model have (held-out rows: {found['ratio_held_out']:.3g})"
+        f"{found['ratio']:.3g} times the value for rows from the right model (held-out rows: "
+        f"{found['ratio_held_out']:.3g})"
     )
 
 

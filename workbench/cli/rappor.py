@@ -52,7 +52,7 @@ class _Encode(KindCommand):
         found = {name: stated.get(name) for name in ("column", "client", "cohort")}
         reports = stated.get("reports", 1)
         if found["cohort"] is not None:
-            what = f"the cohorts of the column {found['cohort']!r} are published as they are"
+            what = f"the cohorts of the column {found['cohort']!r} are published unchanged"
             context.emit(Notice("warning", what))
         return {
             **found,
@@ -72,10 +72,10 @@ _ENCODE = _Encode(kind("rappor"))
 def _configure(parser: argparse.ArgumentParser) -> None:
     help_of = {
         ENCODE: _ENCODE.kind.help,
-        SUM: "add reports up: for each cohort its reports and the count of each bit",
-        MAP: "which bits each candidate sets",
-        DECODE: "which candidates occur, and how often",
-        SIMULATE: "a collection from end to end on made-up clients; releases nothing",
+        SUM: "aggregate reports: the number of reports and bit counts for each cohort",
+        MAP: "make the map of candidates to bits",
+        DECODE: "decode: which candidates occur, and how often",
+        SIMULATE: "simulate a whole collection with generated clients; releases nothing",
     }
     actions = parser.add_subparsers(dest="action", required=True, metavar="|".join(help_of))
     subs = {name: actions.add_parser(name, help=stated) for name, stated in help_of.items()}
@@ -188,7 +188,7 @@ _WORDS = {
     MAP: "the map of {candidates:n candidate} with {bits:n bit} each is in {output}",
     DECODE: "{found}\nresults {output}",
     SIMULATE: "{distribution}, {reports:n report} ({badge})\n{found}\n"
-    "missed {missed}, false discoveries {false_discoveries}, {covered} % of the 95 % intervals hold the true share",
+    "missed {missed}, false discoveries {false_discoveries}, {covered} % of the 95 % intervals contain the true share",
 }
 
 
@@ -224,7 +224,7 @@ def _found(result: Mapping[str, Any]) -> str:
             filled("{detected} of {candidates:n candidate} found in {reports:n report}", result) + f" ({by})",
             *([columns_text(["string", "share", "95 % interval", "p"], rows, right=(1, 2, 3))] if rows else []),
             *([f"and {len(found) - _TOP} more"] if len(found) > _TOP else []),
-            f"share of the reports that no candidate explains: {_percent(low)} to {_percent(high)}",
+            f"share of reports not explained by any candidate: {_percent(low)} to {_percent(high)}",
         ]
     )
 

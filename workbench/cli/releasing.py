@@ -1,4 +1,4 @@
-"""What every releasing command shares: its options, its result and the documents that are written of the release."""
+"""Options, result and documents common to all releasing commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from workbench.signals import Notice, Progress
 def add_release(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o --replace --ledger --account`` and the options of documents."""
     add_output(parser, help_text, required=required)
-    stated = "replace an output that exists: it is another release, and is charged again"
+    stated = "replace an existing output: this is a new release and is charged again"
     parser.add_argument("--replace", action="store_true", help=stated)
     add_ledger(parser)
     add_account(parser)
@@ -49,7 +49,7 @@ def add_release(parser: argparse.ArgumentParser, help_text: str, *, required: bo
 
 def add_certificate(parser: argparse.ArgumentParser) -> None:
     """Add ``--certificate FILE`` of a command whose output may be a table of a database."""
-    stated = "where the certificate of a table in a database goes (default TABLE.certificate.json in this folder)"
+    stated = "certificate file for a table in a database (default TABLE.certificate.json in this folder)"
     parser.add_argument("--certificate", type=Path, metavar="FILE", help=stated)
 
 
@@ -96,12 +96,12 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
         if path is None:
             continue
         if path.suffix.lower() != suffix:
-            raise ParameterError(f"--{name} writes a {suffix} file", str(path), f"end the name in {suffix}")
+            raise ParameterError(f"--{name} writes a {suffix} file", str(path), f"use a name that ends in {suffix}")
         check_document_path(path)
         keep_inputs(path, *inputs)
     places = [p.absolute() for p in (options.pdf, options.html, options.bundle, options.output) if p is not None]
     if len(set(places)) < len(places):
-        raise ParameterError("two outputs have the same name", str(places[-1]), "give each its own")
+        raise ParameterError("two outputs have the same name", str(places[-1]), "use different names")
     if options.bundle is not None:
         check_bundle_place(options.bundle, replace=options.replace)
     if options.sign:
@@ -161,8 +161,8 @@ def place(options: argparse.Namespace, *more: str | Path | None, formats: Mappin
     certificate = getattr(options, "certificate", None)
     to = destination(options.output, *sources, formats=formats, replace=options.replace, certificate=certificate)
     if to.table is not None and asks_for_documents(options):
-        what = "documents, signatures and bundles are made of a released file"
-        raise ParameterError(what, to.table.shown, "leave their options out, or name a file")
+        what = "documents, signatures and bundles need a released file"
+        raise ParameterError(what, to.table.shown, "leave their options out, or give an output file")
     check_documents(options, *sources)
     return to
 

@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     check_document_path(options.output)
     keep_inputs(options.output, options.data, options.original, options.control, options.plan, options.ledger)
     if options.original is None and (options.bundle is not None or options.control is not None):
-        raise ParameterError("nothing that was released is named", hint="name the release, and its rows by --original")
+        raise ParameterError("no release is given", hint="give the release, and its original rows with --original")
     release = None if options.original is None else Path(options.data)
     if options.bundle is not None:
         check_bundle_place(options.bundle, replace=options.replace)

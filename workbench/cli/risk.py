@@ -1,4 +1,4 @@
-"""``workbench risk``: who could be found in a table, and what makes them unique."""
+"""``workbench risk``: re-identification risk of a table."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def text(result: Mapping[str, Any]) -> str:
         if measure.shows in result:
             lines = [[shortened(line.title, _WIDEST), one_line(line.value)] for line in measure.lines(result)]
             parts += ["", measure.title, columns_text(("", ""), lines).partition("\n")[2]]
-    whose = "private – not for release" if result["private"] else "of a released table: its figures are public"
+    whose = "private – not for release" if result["private"] else "of a released table, so the figures are public"
     return "\n".join([*parts, "", whose])
 
 

@@ -20,7 +20,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _text(result: Mapping[str, Any]) -> str:
     width = max(len(name) for name in result["samples"]) + len("sample:")
     lines = [f"{'sample:' + name:<{width}}  {result['about'][name]['help']}" for name in result["samples"]]
-    return "\n".join([*lines, "", "Name one where a command needs DATA, for example: workbench describe sample:people"])
+    return "\n".join([*lines, "", "Use one as DATA, for example: workbench describe sample:people"])
 
 
 COMMAND = Command("workbench samples", lambda parser: None, _run, _text)

@@ -47,7 +47,7 @@ def _copy_costs_nothing(verdict: Verdict) -> str:
     if verdict.earlier is None:
         return ""
     former = f"release {verdict.earlier.release_id} of the same table by the same plan is {verdict.earlier.output}"
-    return f"{former}; to copy it would cost nothing, and this is another charge"
+    return f"{former}; copying it costs nothing, but a new release is charged again"
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``workbench solve``: the ε that wished-for errors need, from public facts."""
+"""``workbench solve``: the ε needed for the errors you want, from public facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.studies.solve import Solution, Wanted
 from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
 
 _PLAN = "the plan (TOML) that declares the columns of DATA"
-_OUT = "write what the release takes: of statistics the request (--request), else the plan with its split"
+_OUT = "write the input for the release: a request (--request) for statistics, else the plan with its split"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -56,13 +56,13 @@ def _facts(options: argparse.Namespace, context: Context, stated: int | None) ->
     """Return the declared columns and the number of rows, which are public; no value is used."""
     if Path(options.data).suffix.lower() == ".toml":
         if options.plan is not None:
-            raise ParameterError("two plans are named", str(options.data), "leave one of them out")
+            raise ParameterError("two plans are given", str(options.data), "leave one of them out")
         plan = load_plan(Path(options.data))
         if stated is None:
             raise ParameterError(
-                "a plan does not say how many rows there are",
+                "a plan does not have the number of rows",
                 str(options.data),
-                "give --rows N, or DATA with --plan PLAN",
+                "add --rows N, or use DATA with --plan PLAN",
             )
         return plan, stated
     if options.plan is not None:
@@ -73,8 +73,8 @@ def _facts(options: argparse.Namespace, context: Context, stated: int | None) ->
         columns = (Column(**facts, action=action) for facts, action in zip(declared, actions, strict=True))
         plan = Plan(epsilon=1.0, columns=tuple(columns))
     else:
-        what = "nothing is declared about the columns of the table"
-        raise ParameterError(what, str(options.data), "name the plan that declares them: --plan PLAN")
+        what = "the columns of the table are not declared"
+        raise ParameterError(what, str(options.data), "add the plan that declares them: --plan PLAN")
     rows = stated if stated is not None else plan.rows_of(read_data(options, context, plan)).rows
     return plan, rows
 

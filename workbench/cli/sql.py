@@ -1,4 +1,4 @@
-"""``workbench sql``: statistics that a ``SELECT`` of aggregates asks for."""
+"""``workbench sql``: statistics requested by a ``SELECT`` of aggregates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Sql(StatisticsCommand):
         stated = (
             "a SELECT of COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE(column, 0.9), MODE, CORR(a, b), "
             "COVAR_POP(a, b) or APPROX_TOP_K(column, 3), of all rows or GROUP BY columns and "
-            "DATE_TRUNC('month', column); what no declared bound limits is refused with its reason"
+            "DATE_TRUNC('month', column); queries without declared bounds are refused with the reason"
         )
         parser.add_argument("query", metavar="SELECT", help=stated)
         super().configure(parser)

@@ -1,4 +1,4 @@
-"""``workbench statistics``: private counts, means, spreads, quantiles, pairs, regressions, ranges, tables."""
+"""``workbench statistics``: private counts, means, deviations, quantiles, pairs, regressions, ranges, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every study shares: workers, pictures, and the places where its private figures go."""
+"""Options common to all studies: workers, plots and private outputs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Workers(Parameters):
     """Who does the work of a study."""
 
     jobs: int | None = integer(
-        default=None, at_least=1, upto=MOST_JOBS, symbol="N", help="worker processes (default: one for each core)"
+        default=None, at_least=1, upto=MOST_JOBS, symbol="N", help="number of worker processes (default: one per core)"
     )
     scheduler: str | None = text(
         default=None,
         symbol="ADDRESS",
-        help=f"a Dask scheduler ({FORMS}) whose workers train the models, in place of --jobs. The raw rows are sent to "
-        "them, encrypted only with tls://",
+        help=f"a Dask scheduler ({FORMS}) whose workers train the models, instead of --jobs. They receive the raw "
+        "rows, encrypted only with tls://",
     )
     scheduler_file: str | None = text(default=None, symbol="FILE", help=SCHEDULER_FILE)
 
@@ -51,7 +51,7 @@ class Workers(Parameters):
         super().__post_init__()
         ways = [f"--{name.replace('_', '-')}" for name in self.declared() if getattr(self, name) is not None]
         if len(ways) > 1:
-            raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the study", hint="give one of them")
+            raise ParameterError(f"{ways[0]} and {ways[1]} cannot be combined", hint="keep one of them")
         self.address  # noqa: B018  # raises where it is none
 
     @cached_property
@@ -69,10 +69,8 @@ class Workers(Parameters):
 class Picture(Parameters):
     """The picture of a study."""
 
-    plot: str | None = text(default=None, symbol="PNG", help="also draw the figures (.png or .svg)")
-    theme: str = choice(
-        choices=tuple(THEMES), default="light", symbol="light|dark", help="colours of the plot, light or dark"
-    )
+    plot: str | None = text(default=None, symbol="PNG", help="also draw a plot (.png or .svg)")
+    theme: str = choice(choices=tuple(THEMES), default="light", symbol="light|dark", help="plot theme, light or dark")
 
     @property
     def path(self) -> Path | None:
@@ -91,9 +89,9 @@ def check_outputs(
     for path in (path for path in (*outputs, picture.path) if path is not None):
         keep_inputs(path, ledger)
         if path.resolve() in read:
-            raise InputError("the output is what the study is made from", str(path), "name another file")
+            raise InputError("the output would overwrite an input of the study", str(path), "use another file name")
         if path.resolve() in written:
-            raise InputError("two outputs are one file", str(path), "give them different names")
+            raise InputError("two outputs are the same file", str(path), "use different names")
         written.append(path.resolve())
 
 

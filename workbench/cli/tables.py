@@ -1,4 +1,4 @@
-"""Arguments and texts that several commands share."""
+"""Arguments and texts common to several commands."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ def add_plan_of_study(parser: argparse.ArgumentParser) -> None:
 def add_join(parser: argparse.ArgumentParser) -> None:
     """Add ``--join FILE --on COLUMN``."""
     second = (
-        "a second table, joined on the person: one row of each person in FILE is kept, chosen at random, and added to "
-        "each of the person's rows in DATA; epsilon is for all rows of a person in both"
+        "a second table, joined on the person: one random row of each person in FILE is added to each of the "
+        "person's rows in DATA; epsilon covers all rows of a person in both"
     )
     parser.add_argument("--join", metavar="FILE", help=second)
-    on = "the column that identifies a person in both tables, or DATA's=FILE's; a plan with [join] says it already"
+    on = "the column that identifies a person in both tables, or DATA's=FILE's; not needed for a plan with [join]"
     parser.add_argument("--on", metavar="COLUMN", help=on)
 
 
-SCHEDULER_FILE = "in place of --scheduler: the file that `dask scheduler --scheduler-file FILE` has written"
+SCHEDULER_FILE = "instead of --scheduler: the file written by `dask scheduler --scheduler-file FILE`"
 
 
 def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "", rows: str = "the raw rows") -> None:
@@ -68,8 +68,8 @@ def add_engine(parser: argparse.ArgumentParser, done: str, more: str = "", rows:
     where = f"where rows are {done}: on this computer (default), or on the workers of --scheduler{more}"
     parser.add_argument("--engine", default=LOCAL, metavar=f"{LOCAL}|{DASK}", help=where)
     scheduler = (
-        f"the Dask scheduler of --engine dask ({FORMS}). Its workers read a large file by the same path; of a small "
-        f"one {rows} are sent to them, encrypted only with tls://"
+        f"the Dask scheduler of --engine dask ({FORMS}). Its workers read a large file from the same path; for "
+        f"a small one they receive {rows}, encrypted only with tls://"
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
     parser.add_argument("--scheduler-file", metavar="FILE", type=Path, help=SCHEDULER_FILE)
@@ -89,9 +89,7 @@ def read_data(options: argparse.Namespace, context: Context, plan: Plan | None =
     table, second = read_as(options.data, options, context, plan), getattr(options, "join", None)
     if second is None:
         if hasattr(options, "join") and options.on is not None:
-            raise ParameterError(
-                "--on is for a second table, and none is given", hint="add --join FILE, or leave it out"
-            )
+            raise ParameterError("--on needs a second table", hint="add --join FILE, or leave it out")
         return noticed(table, context)
     person, on = joined_on(options, plan)
     how = plan.join.reading if plan is not None and plan.join is not None else None
@@ -106,11 +104,11 @@ def joined_on(options: argparse.Namespace, plan: Plan | None) -> tuple[str, str]
     stated = (person, on or person)
     if plan is None:
         if not person:
-            what = "--join names a second table, and nothing says who a person is"
-            raise ParameterError(what, hint="name the column: --on COLUMN")
+            what = "--join needs the column that identifies a person"
+            raise ParameterError(what, hint="add --on COLUMN")
         return stated
     if plan.unit is None or plan.join is None:
-        what = "the plan joins no second table"
+        what = "the plan has no join"
         hint = 'write unit = "COLUMN" and [join] with on = "COLUMN" in it, or leave --join out'
         raise ParameterError(what, "--join", hint, code="join-unplanned")
     planned = plan.unit, plan.join.on
@@ -179,7 +177,7 @@ def charged_to(plan: Plan, account: str | None) -> Plan:
     if account is None or account == plan.account:
         return plan
     if plan.account is not None:
-        raise ParameterError(f"the plan names the account {plan.account!r}", "--account", "leave --account out")
+        raise ParameterError(f"the plan already has the account {plan.account!r}", "--account", "leave --account out")
     return replace(plan, account=account)
 
 

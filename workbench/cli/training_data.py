@@ -1,4 +1,4 @@
-"""What ``dpsgd`` trains on, a table or images, and what stays charged of a training without a model."""
+"""Training data of ``dpsgd`` (a table or images), and the remaining charge of a training without a model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def import_trusted(name: str, *, trusted: bool) -> None:
 def declared_table(options: argparse.Namespace) -> Plan:
     """Return the plan of a table to train on."""
     if read_options(options, ImageOptions) != ImageOptions():
-        raise ParameterError("--classes, --image-size and --grey are for images", hint="leave them out")
+        raise ParameterError("--classes, --image-size and --grey work only for images", hint="leave them out")
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
             raise ParameterError(f"the option --{name} is missing", hint="a table needs --target COL and --bounds PLAN")
@@ -95,13 +95,13 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     """
     for name in ("target", "bounds"):
         if getattr(options, name) is not None:
-            raise ParameterError(f"--{name} is for tables, and these are images", hint=f"leave --{name} out")
+            raise ParameterError(f"--{name} is for tables, but these are images", hint=f"leave --{name} out")
     declared = read_options(options, ImageOptions)
     images = read_images(options.data, declared, emit=context.emit, cancel=context.cancel)
     test = None
     if options.test is not None:
         if not is_image_set(options.test):
-            raise InputError("the test data are not images", options.test, "give images like those of DATA")
+            raise InputError("the test data are not images", options.test, "use images like those in DATA")
         # The test images have the classes of those that are trained on.
         usual = declared if of_class_folders(options.test) else ImageOptions()
         as_those = replace(usual, classes=images.classes)
@@ -130,15 +130,14 @@ def stopped_words(stopped: StoppedCharge) -> str:
     if stopped.why == NOTHING:
         return ""
     if stopped.why == UNKNOWN:
-        return f"nothing was released; what is charged is not known: {stopped.problem}"
+        return f"nothing was released; the charge is not known: {stopped.problem}"
     if stopped.why == PAUSED:
         steps = counted(stopped.taken, "step")
         return (
-            f"paused after {steps}; epsilon = {paid(float(stopped.epsilon))} stays reserved; "
-            f"repeat the command with --resume {shlex.quote(str(stopped.checkpoint))} to go on, and with --give-up as "
-            "well to end it"
+            f"paused after {steps}; epsilon = {paid(float(stopped.epsilon))} stays reserved; repeat the command "
+            f"with --resume {shlex.quote(str(stopped.checkpoint))} to continue, and add --give-up to end it"
         )
-    why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
+    why = {WATCHED: "private figures were shown", STEPS: "these steps were taken"}
     stated = why.get(stopped.why, "the model was being written")
     is_current = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {stated}"
     return f"nothing was released; epsilon = {paid(float(stopped.epsilon))} {is_current}"

@@ -1,4 +1,4 @@
-"""``workbench verify``: a release against its certificate."""
+"""``workbench verify``: check a release against its certificate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     path = existing_ledger(options.ledger)
     if options.certificate is not None and address_of(str(options.release)) is None:
-        what = "--certificate is for a table of a database: that of a file is beside it"
+        what = "--certificate is only for a table in a database; the certificate of a file is next to it"
         raise ParameterError(what, str(options.certificate), "leave it out")
     with certified_copy(options.release, options.certificate, context.cancel) as release:
         return _verified(release, options, path, context)
@@ -72,7 +72,9 @@ def _text(result: Mapping[str, Any]) -> str:
         by = f"signed with {result['signature']['issuer']}\n" if "signature" in result else ""
         left = "".join(f"NOT CHECKED: {one_line(sentence)}\n" for sentence in result["not_checked"])
         return f"ok: release and certificate agree\n{by}{left}{result['cannot_know']}"
-    return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]])
+    return "\n".join(
+        ["DOES NOT MATCH the certificate:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]]
+    )
 
 
 COMMAND = Command(

@@ -1,4 +1,4 @@
-"""``workbench why``: where the accuracy of a private model goes, and what would help most."""
+"""``workbench why``: where a private model loses accuracy, and what would help most."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GeneratedRows(Parameters):
         at_least=5,
         upto=1_000_000,
         symbol="N",
-        help="in place of DATA: as many generated rows, which follow from the plan alone and contain no real data",
+        help="instead of DATA: number of rows to generate from the plan alone, without real data",
     )
 
 
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
     if (options.data is None) == (count is None):
-        raise ParameterError("no rows are given", hint="give DATA, or --rows N for generated ones")
+        raise ParameterError("no rows are given", hint="give DATA, or --rows N for generated rows")
     rows = _read(options, context, plan, bounds) if count is None else _generated(options, plan, bounds, count)
     result = explain(plan, rows, jobs=workers.processes, emit=context.emit, cancel=context.cancel)
     return {
@@ -109,9 +109,9 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             f"{result['metric']} on held-out rows, mean ± standard error ({of})",
-            columns_text(["way of training", "figure", "difference"], steps, right=(1, 2)),
+            columns_text(["training", "figure", "difference"], steps, right=(1, 2)),
             "",
-            "with one thing changed",
+            "with one change",
             columns_text(["change", "figure", "gain"], changes, right=(1, 2)),
             *(f"{name}: {reason}" for name, reason in result["absent"].items()),
             "",

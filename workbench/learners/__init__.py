@@ -1,4 +1,4 @@
-"""Private models with the scikit-learn API: those that fit one model, and what chooses among them."""
+"""Private models with the scikit-learn API: single models, and the choice of the best of several."""
 
 from __future__ import annotations
 

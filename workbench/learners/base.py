@@ -1,4 +1,4 @@
-"""What a learner is made of: its descriptor, the model that a fit releases, and the estimator that asks for it.
+"""The base of learners: descriptor, released model, and the estimator that queries the rows.
 
 A learner is a file with its parameters, a :class:`FitSetting` (what is asked, from public facts alone), a
 :class:`Model` (what follows from the answers) and an estimator whose ``_answers`` reads the rows and asks. All else is
@@ -112,7 +112,7 @@ class Learner:
     @property
     def needs(self) -> str:
         """What it needs of the table, in a sentence or two."""
-        columns = "" if self.kinds == KINDS else f" It learns from columns of kind {', '.join(self.kinds)}."
+        columns = "" if self.kinds == KINDS else f"It accepts only columns of kind {', '.join(self.kinds)}."
         return f"{task(self.task).needs}{columns}"
 
     def require(self, attributes: Sequence[Attribute], target: Attribute) -> None:
@@ -223,7 +223,7 @@ class Model(ABC, Generic[Facts]):
         made = cls(setting, values["noise"], answers, **read)
         for key, value in made.more().items():
             if plain_part(values, key, type(value)) != value:
-                raise ParameterError(f"the key {key!r} is not what follows from this model", "the model")
+                raise ParameterError(f"the key {key!r} does not match the model", "the model")
         return made
 
 
@@ -276,7 +276,7 @@ class Classifier(Model[Facts]):
         classes = checked_classes(y, self.setting.target)
         here = classes != EMPTY
         if not here.any():
-            raise ParameterError("no row has a class to be compared with")
+            raise ParameterError("no row has a class, so accuracy cannot be computed")
         return float((self.predict(X)[here] == classes[here]).mean())
 
 
@@ -454,7 +454,7 @@ class PrivateEstimator(Fitted, Generic[Released]):
         ask = self.noise.ask(self._cost_of(setting))
         X, y = read()
         if table_shape(X, y, self.attributes) != rows:
-            raise InputError(f"there are not the {rows:,} rows that were charged for")
+            raise InputError(f"the charge was for {rows:,} rows, and the table has a different number")
         model = self._learned(ask, setting, X, y)
         self._finish(ask)
         self.model_ = model

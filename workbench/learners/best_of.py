@@ -1,4 +1,4 @@
-"""A private choice of learner and settings: the best of a random number of fits, at a cost that is known before.
+"""Private selection of learner and settings: the best of a random number of fits, at a cost known in advance.
 
 Each try draws one of the candidates, fits it to four rows in five, and counts with noise how well it does on the fifth,
 which the place of a row decides. The best try is released with its noisy score; the others are lost, and so is how many
@@ -49,7 +49,7 @@ def _candidates(default: str) -> Any:
     return text(
         default=default,
         title="candidates",
-        help="models, with ; between them; settings as in additive trees: cycles=2",
+        help="models separated by semicolons, with settings written like additive trees: cycles=2",
     )
 
 
@@ -63,8 +63,8 @@ class BestParameters(Parameters):
         default=20.0,
         at_least=1,
         upto=MOST_TRIES,
-        title="tries on average",
-        help="how many fits are compared on average; more cost time and no ε",
+        title="average number of tries",
+        help="average number of fits to compare; more take longer and cost no extra ε",
         advanced=True,
     )
 
@@ -98,17 +98,17 @@ def candidates(written: str, task: str) -> tuple[Candidate, ...]:
         chosen = named(SINGLE, name.strip().lower().replace(" ", "-"), "candidate")
         where = f"candidate {name.strip()}"
         if chosen.task != task or chosen.each_prediction:
-            raise ParameterError(f"it is no model for {task} that can be one of several", where, "leave it out")
+            raise ParameterError(f"it cannot be a candidate for {task}", where, "leave it out")
         known, given = chosen.parameters.declared(), {}
         for setting in filter(None, (s.strip() for s in settings.split(","))):
             key, _, value = (s.strip() for s in setting.partition("="))
             if key not in known or key in ("epsilon", "delta"):
                 able = ", ".join(k for k in known if k not in ("epsilon", "delta"))
-                raise ParameterError(f"{key!r} is none of its settings", where, f"it has {able}")
+                raise ParameterError(f"{key!r} is not one of its settings", where, f"choose one of {able}")
             given[key] = known[key].parse(value, where)
         found.append(Candidate(one, chosen, given))
     if len({c.written for c in found}) < len(found):
-        raise ParameterError("a candidate is given twice", "candidates", "leave it out once")
+        raise ParameterError("a candidate is listed twice", "candidates", "remove one of them")
     return tuple(found)
 
 
@@ -217,7 +217,7 @@ class BestModel(Model[Setting]):
         written = [candidate.written for candidate in setting.candidates]
         name, plain = plain_part(values, "chosen", str), plain_part(values, "model", dict)
         if name not in written:
-            raise ParameterError(f"{name!r} is none of the candidates", "the model")
+            raise ParameterError(f"{name!r} is not one of the candidates", "the model")
         chosen = written.index(name)
         candidate = setting.candidates[chosen]
         best = candidate.learner.estimator.from_plain(plain)
@@ -229,7 +229,7 @@ class BestModel(Model[Setting]):
             setting.parameters_of(candidate),
             values["noise"],
         ):
-            raise ParameterError("the chosen model is not that of its candidate", "the model")
+            raise ParameterError("the chosen model does not match its candidate", "the model")
         return {"chosen": chosen, "best": best}
 
 
@@ -308,7 +308,7 @@ class BestRegression(BestOf[BestNumberModel]):
     model_type = BestNumberModel
 
 
-_ABOUT = "It fits a random number of candidates, drawn anew each time, and releases the one with the best noisy score."
+_ABOUT = "Fits a random number of candidates, each drawn at random, and releases the one with the best noisy score."
 
 BEST_CLASSIFIER = BestClassifier.described("Best of several classifiers", _ABOUT, short="Best classifier")
 

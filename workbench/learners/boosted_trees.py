@@ -1,4 +1,4 @@
-"""Boosted trees for numbers: each tree is fitted to the errors of those before it.
+"""Boosted regression trees: each tree is fitted to the errors of the trees before it.
 
 What is asked of each tree (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers) is what a forest asks
 (:mod:`workbench.learners.forest.estimator`): how it is split, by report-noisy-max over all columns, and the weights of
@@ -64,7 +64,7 @@ class BoostedParameters(TreesParameters):
     trees: int | None = how_many(
         "trees",
         100,
-        "how many trees share the budget, one after the other; by default more where ε and the rows allow it",
+        "number of trees, fitted in sequence, which share the budget (default: from ε and the number of rows)",
     )
 
 
@@ -292,5 +292,5 @@ class BoostedTrees(Forest[BoostedModel]):
 
 BOOSTED_TREES = BoostedTrees.described(
     "Boosted trees",
-    "Each tree chooses a split by noisy losses and adds noisy steps that correct the errors of the trees before it.",
+    "Each tree chooses a split by noisy losses and adds noisy leaf values that correct the errors of earlier trees.",
 )

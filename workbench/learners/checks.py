@@ -1,4 +1,4 @@
-"""Checks of what a learner is given: the shape of a table, its cells, its target, and the parts of a model's file."""
+"""Checks of a learner's input: the shape of X and y, values, target, and the parts of a model file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def table_shape(X: ArrayLike, y: ArrayLike, attributes: Sequence[Attribute]) -> 
     """
     shape, length = np.shape(X), np.shape(y)
     if len(shape) != 2 or shape[1] != len(attributes):
-        raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", hint="give one column an attribute")
+        raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", hint="use one attribute per column")
     if length != (shape[0],):
         raise InputError(f"y has the shape {length}, not ({shape[0]},)", hint="give one target value for each row")
     if shape[0] < 1:
@@ -42,10 +42,10 @@ def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np
     try:
         columns = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("X is not a table of numbers", hint="give numbers and codes") from None
+        raise InputError("X is not numeric", hint="give numbers, and codes for categories") from None
     if columns.ndim != 2 or columns.shape[1] != len(attributes):
         raise InputError(
-            f"X has the shape {columns.shape}, not (rows, {len(attributes)})", hint="give one column an attribute"
+            f"X has the shape {columns.shape}, not (rows, {len(attributes)})", hint="use one attribute per column"
         )
     finite: list[bool] = np.asarray(np.isfinite(columns).all(axis=0)).tolist()
     for attribute, column, all_of_them in zip(attributes, columns.T, finite, strict=True):
@@ -62,9 +62,9 @@ def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(
-                f"the value {column[row]:g} is no value of the column",
+                f"the value {column[row]:g} is not a value of the column",
                 f"row {row + 1}, column {attribute.name}",
-                "give a finite number" if attribute.numeric else "give a code of the declared domain",
+                "give a finite number" if attribute.numeric else "give the code of a declared value",
             )
         if attribute.missing == "refuse" and missing.any():
             raise InputError(
@@ -89,7 +89,7 @@ def checked_classes(y: ArrayLike, target: Attribute) -> NDArray[np.int64]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InputError(
-            f"{given[row]:g} is no code of the {size} declared classes",
+            f"{given[row]:g} is not a code of one of the {size} declared classes",
             f"row {row + 1}, column {target.name}",
             f"give 0 to {size - 1}, or {EMPTY} for an empty row",
         )
@@ -100,16 +100,16 @@ def checked_numbers(y: ArrayLike, target: Attribute) -> NDArray[np.float64]:
     """Return y (n,) as doubles; NaN marks an empty row.
 
     Raises:
-        InputError: y is not a list of numbers, or one is infinite; the message names the row (from 1).
+        InputError: y is not numeric, or one is infinite; the message names the row (from 1).
     """
     given = np.asarray(y)
     if given.ndim != 1 or given.dtype.kind not in "iufb":
-        raise InputError("y is not a list of numbers", f"column {target.name}", "give numbers")
+        raise InputError("y is not numeric", f"column {target.name}", "give numbers")
     numbers = given.astype(np.float64)
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
         raise InputError(
-            f"the value {numbers[row]:g} is no value of the column",
+            f"the value {numbers[row]:g} is not a value of the column",
             f"row {row + 1}, column {target.name}",
             "give a finite number, or NaN for an empty row",
         )
@@ -159,11 +159,11 @@ def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predic
             not fit the task.
     """
     if not attributes:
-        raise ParameterError("there is no attribute to learn from", hint="give at least one")
+        raise ParameterError("there are no columns to learn from", hint="give at least one")
     names = [a.name for a in (*attributes, target)]
     for name in names:
         if names.count(name) > 1:
-            raise ParameterError("two columns have one name", f"column {name}", "rename one of them")
+            raise ParameterError("two columns have the same name", f"column {name}", "rename one of them")
     for attribute in attributes:
         if attribute.numeric:
             attribute.bounds()
@@ -188,8 +188,8 @@ def places_part(values: Mapping[str, Any], key: str, names: Sequence[str], count
 def plain_part(values: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
     """Return ``values[key]`` after checking its type; raise :class:`ParameterError` naming the key."""
     if key not in values:
-        raise ParameterError(f"the key {key!r} is missing", "the model", "give a model that this program wrote")
+        raise ParameterError(f"the key {key!r} is missing", "the model", "use a model file written by this program")
     value = values[key]
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ParameterError(f"the key {key!r} has a value of the wrong type", "the model", "give it as it was written")
+        raise ParameterError(f"the key {key!r} has a value of the wrong type", "the model", "use the original file")
     return value

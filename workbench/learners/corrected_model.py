@@ -1,4 +1,4 @@
-"""Models of sanitised cells and their files: public facts and figures, every one of them checked when it is read.
+"""Models trained on sanitised cells, and their files: public facts and figures, checked on reading.
 
 A released table is public, and so is all that follows from it and its public tables: such a model is plain figures,
 nothing is charged for it, and whoever has the release can compute it again.
@@ -136,7 +136,7 @@ def only_keys(values: Mapping[str, Any], known: Iterable[str], where: str = _WHE
     """Raise :class:`ParameterError` if ``values`` has a key that is not one of ``known``."""
     unknown = sorted({*values} - {*known})
     if unknown:
-        raise ParameterError(f"the key {unknown[0]!r} is not known", where, "give a model that this program wrote")
+        raise ParameterError(f"the key {unknown[0]!r} is not known", where, "use a model file written by this program")
 
 
 def numbers_part(
@@ -155,7 +155,9 @@ def numbers_part(
     found: list[float] = []
     if key not in values or not _take(values[key], shape, found):
         stated = f"{' × '.join(map(str, shape))} numbers" if shape else "a number"
-        raise ParameterError(f"the key {key!r} does not hold {stated}", where, "give a model that this program wrote")
+        raise ParameterError(
+            f"the key {key!r} does not have {stated}", where, "use a model file written by this program"
+        )
     for value in found:
         if not least <= value <= most:
             raise ParameterError(f"the key {key!r} has {value:g}, which is not from {least:g} to {most:g}", where)

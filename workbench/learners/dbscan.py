@@ -42,22 +42,22 @@ class DbscanParameters(Parameters):
         default=None,
         at_least=2,
         upto=64,
-        title="parts of a range",
-        help="into how many parts the bounds of each number are cut; by default more where ε and the rows allow it",
+        title="bins per column",
+        help="number of grid cells along each column (default: from ε and the number of rows)",
     )
     min_rows: int | None = integer(
         default=None,
         at_least=1,
         upto=1_000_000_000,
         title="rows of a dense cell",
-        help="least rows of a cell that belongs to a group; never below what noise alone reaches",
+        help="minimum rows of a cell in a cluster; raised if noise alone could reach it",
     )
     outliers: str = choice(
         choices=(NEAREST, APART),
         titles={NEAREST: "nearest group", APART: "group -1"},
         default=NEAREST,
-        title="rows in no dense cell",
-        help="they join the nearest group, or form group -1",
+        title="rows outside dense cells",
+        help="assigned to the nearest cluster, or to cluster -1 (noise)",
         advanced=True,
     )
 
@@ -92,9 +92,9 @@ class Setting(FitSetting[DbscanParameters]):
             sizes = next((s for s in tried if math.prod(s) <= min(known, _MOST_CELLS)), self.encoding.cells(2))
         if math.prod(sizes) > _MOST_CELLS:
             raise ParameterError(
-                f"the grid of {len(sizes)} columns has {math.prod(sizes):,} cells, and each of them is counted",
+                f"the grid of {len(sizes)} columns has {math.prod(sizes):,} cells, too many to count",
                 "DBSCAN",
-                ("use fewer columns", "give fewer parts"),
+                ("use fewer columns", "use fewer bins per column"),
             )
         return sizes
 
@@ -215,6 +215,6 @@ class Dbscan(PrivateEstimator[DbscanModel]):
 
 DBSCAN = Dbscan.described(
     "DBSCAN on a grid",
-    "It counts the rows in each cell of a public grid, adds noise, and joins dense cells that touch.",
+    "Counts the rows in each cell of a public grid with noise, and joins neighbouring dense cells into clusters.",
     short="DBSCAN",
 )

@@ -1,4 +1,4 @@
-"""Estimates from noisy counts and sums: post-processing of released numbers with noise of known size.
+"""Estimates from noisy counts and sums: post-processing with known noise.
 
 Every function here tends to the plain estimate as the variance of the noise tends to 0, and equals it at 0. With
 noise, an estimate is shrunk towards public facts, the more so the larger the noise is. Constants were chosen by

@@ -1,4 +1,4 @@
-"""A mixed table as columns of whole numbers between −K and K: what learners of weighted sums read.
+"""Encodes a mixed table as integer columns between −K and K, the input of learners of weighted sums.
 
 Every rule here depends on the declared facts alone, so that one row is encoded without a look at the others:
 

@@ -1,4 +1,4 @@
-"""k-means with public starting points and a fixed number of rounds, private or not, in one code path.
+"""k-means with public starting points and a fixed number of iterations, private or not, in one code path.
 
 What is asked (zero-out neighbours, noise on whole numbers; a row is encoded within [−K, K]^D):
 
@@ -48,11 +48,9 @@ class KMeansParameters(Parameters):
         upto=1000,
         symbol="k",
         title="groups",
-        help="how many groups to find; by default as many as the target has classes, without a target 3",
+        help="number of clusters (default: as many as the target has classes, or 3 without a target)",
     )
-    rounds: int | None = how_many(
-        "rounds", 100, "how often the centres move; by default more often where ε and the number of rows allow it"
-    )
+    rounds: int | None = how_many("rounds", 100, "number of iterations (default: from ε and the number of rows)")
     norm_share: float = weight_limit(0.5, "values")
 
 
@@ -357,5 +355,5 @@ class KMeans(SummingEstimator[KMeansModel]):
 
 
 KMEANS = KMeans.described(
-    "K-means", "It moves public starting points to the noisy means of the rows around them, a fixed number of times."
+    "K-means", "Moves public starting points to the noisy means of the nearest rows, a fixed number of times."
 )

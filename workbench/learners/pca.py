@@ -46,15 +46,15 @@ class PcaParameters(Parameters):
         upto=1000,
         symbol="k",
         title="components",
-        help="how many components are made; never more than there are columns, a category counting one for each value",
+        help="number of components; at most the number of columns, where a category counts as one column per value",
     )
     reach: float = real(
         default=1.0,
         above=0,
         upto=10,
-        title="weight limit",
+        title="clipping limit",
         unit="of the mean distance",
-        help="a row whose distance from the mean is more than this multiple of the rows' mean distance counts for less",
+        help="rows further from the mean than this multiple of the average distance are scaled down",
         advanced=True,
     )
 
@@ -85,8 +85,8 @@ class Setting(FitSetting[PcaParameters]):
         width = len(Encoding(tuple(attributes)).labels)
         if width > _MOST_COLUMNS:
             raise ParameterError(
-                f"PCA works on {_MOST_COLUMNS} columns at most, and these attributes make {width}: a category makes "
-                "one for each of its values",
+                f"PCA works on {_MOST_COLUMNS} columns at most, and these attributes give {width}: a category "
+                "gives one for each of its values",
                 hint=("drop the attributes with many values", "drop columns"),
             )
 
@@ -338,6 +338,6 @@ class RandomDirections:
 
 PRINCIPAL_COMPONENTS = PCA.described(
     "PCA",
-    "It adds noise to the sums of products of the columns and finds the directions in which rows vary most.",
+    "Adds noise to the second-moment matrix of the columns and finds the directions of largest variance.",
     blind=RandomDirections,
 )

@@ -1,4 +1,4 @@
-"""What rows that went through public tables still say: features of a column and how they differ between classes.
+"""Corrects features of sanitised columns for their mechanism, and compares them between classes.
 
 A row of a sanitised table went, value by value, through public tables of chances: its attribute through P, its class
 through Q, independently. A model that knows them need not take the answers for the truth:
@@ -274,4 +274,4 @@ def checked_answers_of(tables: tuple[PublicTable, ...], answers: NDArray[np.int6
         raise InputError(f"the sanitised rows have the shape {answers.shape}, not (rows, {len(tables)})")
     for table, column in zip(tables, answers.T, strict=True):
         if column.min() < 0 or column.max() >= table.cells.total:
-            raise InputError("a cell is none of the column's", f"column {table.attribute.name}")
+            raise InputError("a cell is not one of the column's", f"column {table.attribute.name}")

@@ -96,7 +96,7 @@ def checked_whole_numbers(answers: Mapping[str, Any], lengths: Mapping[str, int]
         ParameterError: they are not those of these queries, or not whole numbers of 64 bits.
     """
     if set(answers) != set(lengths):
-        raise ParameterError("the answers are not those of this model's queries", "the model")
+        raise ParameterError("the answers do not match this model's queries", "the model")
     for label, length in lengths.items():
         vector = answers[label]
         whole = isinstance(vector, list) and len(vector) == length and set(map(type, vector)) <= {int}

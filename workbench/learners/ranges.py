@@ -1,4 +1,4 @@
-"""The range in which most values of a column lie: chosen from the rows and paid for, so that wide bounds cost little.
+"""Private range of most values in a column, chosen from the rows, so that wide bounds cost little.
 
 Noise is measured by the bounds: a column of numbers whose declared bounds are far too wide says little. So a learner
 that asks for it (``ranges_since`` of its setting) first chooses a window of each such column by report-noisy-max, and

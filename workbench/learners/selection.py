@@ -1,4 +1,4 @@
-"""Which columns to use, chosen from the rows and paid for.
+"""Private selection of the columns to use.
 
 Few clear columns predict better than many noisy ones. What each column could do alone is measured by the loss of the
 best line through it, and the best are found one after another by report-noisy-max.

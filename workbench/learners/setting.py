@@ -1,4 +1,4 @@
-"""The public facts of a fit, which are the same for all learners: what follows from them, and their place in a file."""
+"""The public facts of a fit, common to all learners: derived quantities, and their keys in a model file."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def chance_of_failure() -> Any:
         above=0,
         below=1,
         symbol="δ",
-        help="chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian where queries are many; "
-        "without it, δ is 0",
+        help="chance that the guarantee fails, below 1/rows; allows discrete Gaussian noise, which is smaller for "
+        "many queries (default: δ = 0)",
         advanced=True,
     )
 
@@ -75,15 +75,17 @@ def ranges_of_columns() -> Any:
         choices=(FOUND, DECLARED),
         default=FOUND,
         title="ranges of columns",
-        help="found: a small part of ε finds where most values of a column lie, so that wide bounds cost little",
+        help="found: a small share of ε finds the range of most values in each column, so that wide bounds cost little",
         advanced=True,
     )
 
 
 def weight_limit(default: float, adds: str) -> Any:
     """Return the declaration of the public limit to which the part of a row in some sums is scaled."""
-    text = f"a row whose {adds} add up to more than this part of the largest possible counts for less in the sums"
-    return real(default=default, above=0, upto=1, title="weight limit", unit="of the largest", help=text, advanced=True)
+    text = f"rows whose {adds} add up to more than this share of the largest possible sum are scaled down"
+    return real(
+        default=default, above=0, upto=1, title="clipping limit", unit="of the largest", help=text, advanced=True
+    )
 
 
 def ridge_strength(text: str) -> Any:
@@ -265,7 +267,7 @@ class FitSetting(Generic[Chosen]):
         chosen = tuple(answers[label][0] for label in self.ranged)
         for label, window in zip(self.ranged, chosen, strict=True):
             if not 0 <= window < len(windows(self.range_depth)):
-                raise ParameterError(f"the answer {window} is none of the ranges", label)
+                raise ParameterError(f"the answer {window} is not one of the ranges", label)
         facts = (*self.attributes, self.target)
         *inner, target = narrowed(facts, self.range_columns, self.range_depth, chosen)
         made = replace(self, attributes=tuple(inner), target=target, ranges=chosen, declared=facts)
@@ -331,7 +333,7 @@ class FitSetting(Generic[Chosen]):
     def _given(self) -> float:
         given: float | None = getattr(self.parameters, "epsilon", None)
         if given is None:
-            raise ParameterError("epsilon is not given", hint="give epsilon = NUMBER above 0")
+            raise ParameterError("epsilon is not given", hint="set epsilon to a number above 0")
         return given
 
     def to_plain(self, learner: str, noise: str) -> dict[str, Any]:
@@ -372,7 +374,7 @@ def columns_from_plain(values: Mapping[str, Any], task: str) -> tuple[tuple[Attr
     """
     rows = plain_part(values, "rows", int)
     if not 1 <= rows < _MOST_ROWS:
-        raise ParameterError(f"rows = {rows} is no number of rows", "the model")
+        raise ParameterError(f"rows = {rows} is not a number of rows", "the model")
     attributes = plain_part(values, "attributes", list)
     if not all(isinstance(a, dict) for a in attributes):
         raise ParameterError("the key 'attributes' is not a list of tables", "the model")
@@ -391,7 +393,7 @@ def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ..
         ParameterError: there is no weight, or one is not above 0.
     """
     if not weights or not all(0 < w < float("inf") for w in weights):
-        raise ParameterError("the weights of a split of epsilon are not all numbers above 0")
+        raise ParameterError("the weights of a split of epsilon are not all above 0")
     whole = sum(weights)
     with localcontext() as context:
         context.prec, context.rounding = _SHARE_DIGITS, ROUND_DOWN

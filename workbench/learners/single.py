@@ -1,4 +1,4 @@
-"""Learners that fit one model, one file each; a new one is its file and a line in this list."""
+"""Learners that fit a single model, one file each; a new one is a file and a line in this list."""
 
 from __future__ import annotations
 

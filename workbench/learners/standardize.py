@@ -1,4 +1,4 @@
-"""Columns of numbers scaled to mean 0 and standard deviation 1, private or not, in one code path.
+"""Numeric columns scaled to mean 0 and standard deviation 1, private or not, in one code path.
 
 What is asked of each column (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers): its two sums, the
 squares of which cost nothing beside the values (:mod:`.central.sums`), and how many rows have a value, where
@@ -44,7 +44,7 @@ class StandardizeParameters(Parameters):
         upto=1e6,
         title="limit",
         unit="standard deviations",
-        help="a value further from the mean than this counts as this far, so that the next step needs less noise",
+        help="scaled values are clipped to this many standard deviations, so that the next step needs less noise",
     )
 
 
@@ -57,8 +57,8 @@ class Setting(FitSetting[StandardizeParameters]):
     @staticmethod
     def require_columns(attributes: Sequence[Attribute]) -> None:
         if not any(attribute.numeric for attribute in attributes):
-            hint = ("give one at least", "leave this step out")
-            raise ParameterError("there is no column of numbers to scale", hint=hint)
+            hint = ("give at least one", "leave this step out")
+            raise ParameterError("there is no numeric column to scale", hint=hint)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -248,6 +248,6 @@ class UniformScales(Scales):
 
 STANDARDIZE = Standardize.described(
     "Standardising",
-    "It scales columns of numbers by their noisy means and standard deviations.",
+    "Scales numeric columns by their noisy means and standard deviations.",
     blind=UniformScales,
 )

@@ -1,4 +1,4 @@
-"""What models make: classes, numbers, groups or new columns; what each task needs of the target, and how it is read."""
+"""Tasks of models (classification, regression, clustering, reduction, scaling), and how each reads its target."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def numbers_of(table: Table, target: Attribute) -> NDArray[np.float64]:
 def _needs_one(target: Attribute) -> None:
     if target == NO_TARGET:
         raise ParameterError(
-            "no column to predict is named",
-            hint="name the target, or choose a model that predicts nothing",
+            "no target column is set",
+            hint="set a target, or choose a model without a target",
             code="no-target",
         )
 
@@ -122,33 +122,33 @@ def _needs_numbers(target: Attribute) -> None:
     _needs_one(target)
     if not target.numeric:
         raise ParameterError(
-            f"the target is declared as {target.kind or 'nothing'}, not as numbers",
+            f"the target is declared as {target.kind or 'nothing'}, not as numeric",
             f"column {target.name}",
-            ("choose a column of numbers as the target", "choose a model that predicts classes"),
+            ("choose a numeric column as the target", "choose a model that predicts classes"),
             code="target-kind",
         )
     target.bounds()
 
 
-_WITHOUT = "A target is left out, if there is one; a row without it counts as empty."
+_WITHOUT = "A target column is not used, and a row without a target counts as empty."
 
 TASKS: tuple[Task, ...] = (
-    Task(CLASSIFICATION, _needs_classes, "class", "It predicts a column of classes."),
-    Task(REGRESSION, _needs_numbers, "number", "It predicts a column of numbers with declared bounds."),
+    Task(CLASSIFICATION, _needs_classes, "class", "It predicts a categorical column."),
+    Task(REGRESSION, _needs_numbers, "number", "It predicts a numeric column with declared bounds."),
     # Groups are found without the target: its classes only show a study how good they are.
     Task(
         CLUSTERING,
         _needs_names,
         "class",
-        "It finds groups of rows.",
-        "trained to find groups of rows, without {target}",
-        "trained to find groups of rows",
+        "It finds clusters of rows.",
+        "trained to find clusters of rows, without {target}",
+        "trained to find clusters of rows",
     ),
     Task(
         REDUCTION,
         _needs_facts,
         "value",
-        f"It turns all columns into a few. {_WITHOUT}",
+        f"It reduces all columns to a few. {_WITHOUT}",
         "fitted to all columns but {target}",
         "fitted to all columns",
         transforms=True,
@@ -157,7 +157,7 @@ TASKS: tuple[Task, ...] = (
         SCALING,
         _needs_facts,
         "value",
-        f"It needs at least one column of numbers. {_WITHOUT}",
+        f"It needs at least one numeric column. {_WITHOUT}",
         "fitted to all columns but {target}",
         "fitted to all columns",
         transforms=True,

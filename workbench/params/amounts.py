@@ -1,4 +1,4 @@
-"""Counts, lists and privacy costs as a person reads them: the one rule of the window, the command line and messages.
+"""Formatting of counts, lists and privacy costs for window, command line and messages.
 
 An amount of ε is shown in at most four significant digits: what is paid rounded up, what is left rounded down, so that
 nobody pays more or has less than is shown. Files, ``--json`` and tooltips have all digits.

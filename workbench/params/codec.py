@@ -1,4 +1,4 @@
-"""TOML and JSON in and out of parameter sets, and CSV out. What is read is data: nothing is evaluated."""
+"""TOML and JSON of parameter sets, and CSV output. Input is data: nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def parse_json(text: str, what: str, where: str = "") -> Any:
     """Return the value of a JSON text, as :func:`read_json` does."""
 
     def refuse(constant: str) -> Any:
-        raise InputError(f"the {what} holds {constant[:24]}, which is not a number of JSON", where)
+        raise InputError(f"the {what} contains {constant[:24]}, which is not a JSON number", where)
 
     def number(digits: str) -> float:
         value = float(digits)
@@ -106,7 +106,7 @@ def parse_json(text: str, what: str, where: str = "") -> Any:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise InputError(f"the {what} holds half a character", where, "ask for the original") from None
+            raise InputError(f"the {what} contains half of a surrogate pair", where, "ask for the original") from None
     return value
 
 
@@ -124,7 +124,9 @@ def _values(container: Any) -> Iterable[Any]:
 
 
 def _beyond_bounds(what: str, where: str) -> InputError:
-    return InputError(f"the {what} holds a number too long or is nested too deeply", where, "ask for the original")
+    return InputError(
+        f"the {what} has a number that is too long or is nested too deeply", where, "ask for the original"
+    )
 
 
 def write_toml(values: dict[str, Any], comment: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The errors a person can do something about: the thing, the place and the ways out, as data and as one sentence."""
+"""User errors: what, where and how to fix it, as data and as one sentence."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ class TextsField(Field):
         seen: set[str] = set()
         for v in value:
             if v in seen:
-                raise ParameterError(f"{name} names {v!r} twice", hint="name each value once")
+                raise ParameterError(f"{name} names {v!r} twice", hint="list each value once")
             seen.add(v)
         return tuple(value)
 

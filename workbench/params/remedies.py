@@ -1,4 +1,4 @@
-"""What a person can do about an error, as data: a kind and its arguments, which each front end words for itself.
+"""Fixes of errors as data: a kind and its arguments, which each front end words for itself.
 
 The words here are those of plan files and commands. The window has its own (``gui/session/error_text.py``): what to
 click where a file would say a key.

@@ -1,1 +1,1 @@
-"""RAPPOR's analysis half: files in the published formats, candidate maps, decoding and simulation."""
+"""RAPPOR's analysis: files in the published formats, candidate maps, decoding and simulation."""

@@ -80,7 +80,9 @@ def read_candidates(path: Path) -> tuple[str, ...]:
     found: dict[str, int] = {}
     for line, cells in csv_lines(path, "list of candidates"):
         if len(cells) != 1:
-            raise fault(f"there are {len(cells)} cells on the line", path, line, "give one candidate a line, in quotes")
+            raise fault(
+                f"there are {len(cells)} cells on the line", path, line, "write one candidate per line, in quotes"
+            )
         _enter(found, cells[0], path, line)
     return tuple(found)
 
@@ -104,12 +106,12 @@ def read_map(path: Path, parameters: RapporParameters) -> CandidateMap:
         while numbers and not numbers[-1].strip():
             numbers.pop()
         if len(numbers) > m * h:
-            raise fault(f"there are {len(numbers)} bits, and m·h = {m * h}", path, line, "give the map's parameters")
+            raise fault(f"there are {len(numbers)} bits, and m·h = {m * h}", path, line, "use the map's parameters")
         row = np.full(m * h, -1, dtype=np.int32)
         for place, cell in enumerate(numbers):
             number = whole(cell, m * k)
             if not number:
-                raise fault(f"{shown(cell)} is not the number of a bit, 1 to m·k = {m * k}", path, line)
+                raise fault(f"{shown(cell)} is not a bit number from 1 to m·k = {m * k}", path, line)
             row[place] = number - 1
         rows.append(row)
         lines.append(line)
@@ -127,14 +129,14 @@ def _check_cohorts(bits: NDArray[np.int32], parameters: RapporParameters, path: 
         if wrong.any():
             row, cohort = (int(x[0]) for x in np.nonzero(wrong))
             what = f"the candidate has {stated} in cohort {cohort}"
-            raise fault(what, path, lines[row], "give the map's parameters, or make the map anew")
+            raise fault(what, path, lines[row], "use the map's parameters, or make the map again")
 
 
 def _enter(found: dict[str, int], string: str, path: Path, line: int) -> None:
     if not string:
         raise fault("the candidate is empty", path, line, "remove the line")
     if string in found:
-        raise fault(f"the candidate {shown(string)} is on line {found[string]} as well", path, line, "remove one")
+        raise fault(f"the candidate {shown(string)} is also on line {found[string]}", path, line, "remove one")
     if len(found) == MOST_CANDIDATES:
-        raise InputError(f"there are more than {MOST_CANDIDATES:,} candidates", str(path), "give fewer")
+        raise InputError(f"there are more than {MOST_CANDIDATES:,} candidates", str(path), "use fewer")
     found[string] = line

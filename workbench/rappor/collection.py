@@ -1,4 +1,4 @@
-"""The clients in a table: who reports, which value, how often and in which cohort; and their reports."""
+"""The clients in a table (who reports which value, how often, in which cohort) and their reports."""
 
 from __future__ import annotations
 
@@ -37,10 +37,14 @@ class Collection(Parameters):
     """What is collected from the rows of a table. All of it is public."""
 
     column: str = text(help="the column whose values are reported")
-    client: str | None = text(default=None, help="the column that names each row's client (default: a client a row)")
-    cohort: str | None = text(default=None, help="the column with each client's cohort, public (default: drawn)")
+    client: str | None = text(
+        default=None, help="the column that identifies the client of each row (default: one client per row)"
+    )
+    cohort: str | None = text(
+        default=None, help="the column with each client's cohort, public (default: drawn at random)"
+    )
     reports: int = integer(
-        default=1, at_least=1, upto=MOST_REPORTS, help="most reports of a client; without --client, each row's number"
+        default=1, at_least=1, upto=MOST_REPORTS, help="maximum reports per client; without --client, reports per row"
     )
 
     @property
@@ -63,26 +67,25 @@ class Asked(Parameters):
     client: str | None = text(
         default=None,
         symbol="COL",
-        help="the column that names each row's client (default: client; else a client a row)",
+        help="the column that identifies the client of each row (default: client; else one client per row)",
     )
     cohort: str | None = text(
-        default=None, symbol="COL", help="the column with each client's cohort, public (default: cohort; else drawn)"
+        default=None,
+        symbol="COL",
+        help="the column with each client's cohort, public (default: cohort; else drawn at random)",
     )
     reports: int = integer(
         default=1,
         at_least=1,
         upto=MOST_REPORTS,
         symbol="N",
-        help="most reports of a client; without --client, each row's number",
+        help="maximum reports per client; without --client, reports per row",
     )
     answers: str | None = text(
-        default=None, file="kept", symbol="FILE", help="private file in which clients' permanent answers are kept"
+        default=None, file="kept", symbol="FILE", help="private file that stores clients' permanent responses"
     )
     basic: str | None = text(
-        default=None,
-        file="candidates",
-        symbol="CANDIDATES",
-        help="list of the public values: each has a bit of its own",
+        default=None, file="candidates", symbol="CANDIDATES", help="list of the public values: each gets its own bit"
     )
 
     def collection(self, names: Sequence[str]) -> Collection:
@@ -97,7 +100,7 @@ class Asked(Parameters):
 
         column = named(self.column, _VALUE) or (names[0] if len(names) == 1 else None)
         if column is None:
-            raise ParameterError("the column to report is not named", hint=f"give --column, one of {', '.join(names)}")
+            raise ParameterError("the column to report is missing", hint=f"give --column, one of {', '.join(names)}")
         client, cohort = named(self.client, _CLIENT), named(self.cohort, _COHORT)
         return Collection(
             column=column,
@@ -157,19 +160,19 @@ def _grouped(
     names = table.column(asked.client)
     nameless = np.flatnonzero(names.is_null().to_numpy())
     if nameless.size:
-        raise InputError("the client is not named", table.place(asked.client, int(nameless[0])), "name it")
+        raise InputError("the client is missing", table.place(asked.client, int(nameless[0])), "name it")
     distinct = names.unique(maintain_order=True)
     who = names.replace_strict(distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64).to_numpy()
     first = np.zeros(len(distinct), dtype=np.int64)
     first[who[::-1]] = np.arange(len(who))[::-1]
     for own, what, column in (
-        (codes, "the client has another value than in its first row, and only one is covered", asked.column),
-        (given, "the client has another cohort than in its first row", asked.cohort),
+        (codes, "the client has a different value than in its first row, and ε covers only one value", asked.column),
+        (given, "the client has a different cohort than in its first row", asked.cohort),
     ):
         if own is not None:
             other = np.flatnonzero(own != own[first[who]])
             if other.size:
-                raise InputError(what, table.place(str(column), int(other[0])), "give each client one")
+                raise InputError(what, table.place(str(column), int(other[0])), "give each client one cohort")
     reports = np.bincount(who, minlength=len(distinct)).astype(np.int64)
     often = np.flatnonzero(reports > asked.reports)
     if often.size:
@@ -186,7 +189,7 @@ def _cohorts(table: Table, column: str, parameters: RapporParameters) -> NDArray
     wrong = np.flatnonzero((found < 0) | (found >= parameters.m))
     if wrong.size:
         what = f"the cohort is not one of 0 to {parameters.m - 1}"
-        raise InputError(what, table.place(column, int(wrong[0])), "correct it, or give another m")
+        raise InputError(what, table.place(column, int(wrong[0])), "correct it, or change m")
     return found.astype(np.int64)
 
 
@@ -212,7 +215,7 @@ def collected(
     ``memory`` has answers of clients that have been asked before; the new ones are added to it. ``None``: all are new.
 
     Raises:
-        InputError: a client has another value than when it was asked before.
+        InputError: a client has a different value than in an earlier collection.
     """
     parameters = bits.parameters
     count = len(clients.codes)
@@ -221,7 +224,7 @@ def collected(
     keys: list[bytes] = []
     if memory is not None:
         if clients.names is None:
-            raise InputError("answers can be kept only for named clients", hint="name their column: --client COL")
+            raise InputError("responses can be stored only for identified clients", hint="add --client COL")
         keys = memory.clients(clients.names)
         known = _recalled(clients, memory, keys, where)
     emit(Progress(0, 3, "permanent answers"))
@@ -258,10 +261,10 @@ def _recalled(
         if kept is None:
             continue
         if kept.value != texts[int(clients.codes[at])]:
-            what = f"client number {at + 1} has another value than when it was asked before"
-            raise InputError(what, hint="leave it out: its reports would show that the value has changed")
+            what = f"client number {at + 1} has a different value than in an earlier collection"
+            raise InputError(what, hint="leave this client out: its reports would reveal that the value has changed")
         if clients.cohorts is not None and kept.cohort != int(where[at]):
-            what = f"client number {at + 1} has another cohort than when it was asked before"
-            raise InputError(what, hint="give it the same one, or leave the cohorts out")
+            what = f"client number {at + 1} has a different cohort than in an earlier collection"
+            raise InputError(what, hint="use the earlier cohort, or leave the cohorts out")
         known[at], where[at] = kept, kept.cohort
     return known

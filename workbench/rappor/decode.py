@@ -1,4 +1,4 @@
-"""From counts to strings: corrected counts, a LASSO that chooses candidates, least squares on what it keeps.
+"""RAPPOR decoding: corrected counts, LASSO to select candidates, then least squares.
 
 Erlingsson, Pihur & Korolova 2014, sec. 4. The counts are first made unbiased estimates of the bits that the true
 values set: t = (c − p*·N)/(q* − p*). A candidate of frequency β adds β to its bits of every cohort. What no candidate
@@ -212,7 +212,7 @@ def decode(
         InputError: the counts do not belong to the map's parameters, or two candidates set the same bits everywhere.
     """
     if not 0 < alpha < 1:
-        raise ParameterError(f"alpha = {alpha} is not between 0 and 1", hint="give one such as 0.05")
+        raise ParameterError(f"alpha = {alpha} is not between 0 and 1", hint="use a level such as 0.05")
     parameters = candidates.parameters
     if counts.ones.shape != (parameters.m, parameters.k):
         raise InputError(f"the counts are of {counts.ones.shape[0]} cohorts and {counts.ones.shape[1]} bits")
@@ -384,7 +384,7 @@ class Judged(Parameters):
         above=0,
         below=1,
         symbol="α",
-        help="chance of a false discovery, or expected share of them",
+        help="significance level: probability of any false discovery, or expected share of them (fdr)",
     )
 
 

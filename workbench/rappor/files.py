@@ -49,7 +49,7 @@ def csv_lines(path: Path, what: str) -> Iterator[tuple[int, list[str]]]:
     except OSError as error:
         raise InputError(f"the {what} cannot be read: {error.strerror}", str(path)) from None
     if empty:
-        raise InputError(f"the {what} is empty", str(path), "give a file with content")
+        raise InputError(f"the {what} is empty", str(path), "use another file")
 
 
 def fault(what: str, path: Path, line: int, hint: str = "correct the line") -> InputError:
@@ -109,14 +109,14 @@ def read_parameters(path: Path) -> RapporParameters:
     header = [cell.strip() for cell in found[0][1]]
     if header != list(NAMES):
         raise fault(
-            f"the parameter file begins with {shown(','.join(header))}", path, found[0][0], "begin it with k,h,m,p,q,f"
+            f"the parameter file begins with {shown(','.join(header))}", path, found[0][0], "start it with k,h,m,p,q,f"
         )
     if len(found) == 1:
         raise InputError(
-            "the parameter file has a header and no values", str(path), "add a line such as 128,2,16,0.5,0.75,0.5"
+            "the parameter file has a header but no values", str(path), "add a line such as 128,2,16,0.5,0.75,0.5"
         )
     if len(found) > 2:
-        raise fault("the parameter file has more than one line of values", path, found[2][0], "leave one")
+        raise fault("the parameter file has more than one line of values", path, found[2][0], "keep one line")
     line, cells = found[1]
     if len(cells) != len(NAMES):
         raise fault(f"there are {len(cells)} values for {len(NAMES)} parameters", path, line)
@@ -146,15 +146,15 @@ def read_counts(path: Path, parameters: RapporParameters) -> Counts:
     cohort = 0
     for line, cells in csv_lines(path, "file of counts"):
         if cohort >= m:
-            raise fault(f"there are more than m = {m} cohorts", path, line, "give the parameters of these counts")
+            raise fault(f"there are more than m = {m} cohorts", path, line, "use the parameters of these counts")
         if len(cells) != k + 1:
             what = f"cohort {cohort} has {len(cells) - 1} counts, and a report has k = {k} bits"
-            raise fault(what, path, line, "give the number of reports, then a count for each bit")
+            raise fault(what, path, line, "write the number of reports, then a count for each bit")
         values: list[int] = []
         for place, cell in enumerate(cells):
             value = whole(cell, MOST_COUNT)
             if value is None:
-                raise fault(f"{shown(cell)} in column {place + 1} is no count", path, line)
+                raise fault(f"{shown(cell)} in column {place + 1} is not a count", path, line)
             values.append(value)
             if value > values[0]:
                 what = f"bit {place - 1} has the count {value}, and cohort {cohort} has {values[0]} reports"
@@ -162,9 +162,9 @@ def read_counts(path: Path, parameters: RapporParameters) -> Counts:
         reports[cohort], ones[cohort] = values[0], values[1:]
         cohort += 1
     if cohort != m:
-        raise InputError(f"there are {cohort} cohorts, and m = {m}", str(path), "give one line for each cohort")
+        raise InputError(f"there are {cohort} cohorts, and m = {m}", str(path), "write one line for each cohort")
     if not reports.any():
-        raise InputError("the counts are of no reports", str(path), "collect some first")
+        raise InputError("the counts have no reports", str(path), "collect some first")
     return Counts(reports, ones)
 
 

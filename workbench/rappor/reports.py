@@ -1,4 +1,4 @@
-"""Reports as text, one a line, and their sum: how many of each cohort have each bit."""
+"""Reports as text, one per line, and their counts of each bit by cohort."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def most_reports(path: Path, cancel: CancelToken) -> int:
     records = csv_lines(path, "file of reports")
     line, header = next(records)
     if tuple(header) != HEADER:
-        raise fault(f"the header is {shown(','.join(header))}", path, line, f"it has to be {','.join(HEADER)}")
+        raise fault(f"the header is {shown(','.join(header))}", path, line, f"it must be {','.join(HEADER)}")
     found: Counter[str] = Counter()
     for line, cells in records:
         if line % _AT_ONCE == 0:
@@ -108,7 +108,7 @@ def _blocks(path: Path, parameters: RapporParameters) -> Iterator[tuple[list[int
         cohort = whole(cells[cohort_at], parameters.m - 1)
         if cohort is None:
             what = f"the cohort {shown(cells[cohort_at])} is not one of 0 to {parameters.m - 1}"
-            raise fault(what, path, line, "give the parameters of these reports")
+            raise fault(what, path, line, "use the parameters of these reports")
         text = cells[report_at].strip()
         if len(text) != parameters.k or not text.isascii():
             raise fault(f"the report has {len(text)} bits, and k = {parameters.k}", path, line)

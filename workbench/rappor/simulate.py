@@ -1,4 +1,4 @@
-"""A collection from end to end on made-up clients: values, reports, counts, decoded. Nothing in it can be released."""
+"""A simulated collection with generated clients: values, reports, counts, decoding. Nothing in it can be released."""
 
 from __future__ import annotations
 
@@ -193,22 +193,22 @@ class Experiment(Parameters):
         at_least=0,
         upto=100_000,
         symbol="N",
-        help="candidates that nobody has, for false discoveries",
+        help="extra candidates that no client has, to count false discoveries",
     )
-    basic: bool = boolean(default=False, help="each candidate has a bit of its own: h = m = 1")
-    seed: int = integer(default=1, at_least=0, upto=2**63 - 1, symbol="N", help="seed of everything that is drawn")
+    basic: bool = boolean(default=False, help="each candidate gets its own bit: h = m = 1")
+    seed: int = integer(default=1, at_least=0, upto=2**63 - 1, symbol="N", help="seed of all random draws")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if sum(source is not None for source in (self.preset, self.distribution, self.data)) != 1:
             raise ParameterError(
-                "the true distribution is not named once",
-                hint="give --preset, --distribution, or --data and --column",
+                "the true distribution must be given exactly once",
+                hint="use --preset, --distribution, or --data with --column",
             )
         if (self.data is None) != (self.column is None):
-            raise ParameterError("--data and --column belong together", hint="give both")
+            raise ParameterError("--data and --column must be used together", hint="give both")
         if self.preset is not None and self.values is not None:
-            raise ParameterError("--values is for --distribution", hint="leave it out")
+            raise ParameterError("--values works only with --distribution", hint="leave it out")
 
     @property
     def base(self) -> Preset | None:
@@ -258,9 +258,7 @@ def simulate(
         InputError: two candidates set the same bits.
     """
     if not 1 <= reports <= MOST_SIMULATED:
-        raise ParameterError(
-            f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", hint="give another number"
-        )
+        raise ParameterError(f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", hint="use another number")
     names = tuple(distribution.values if candidates is None else candidates)
     bits: Bits = BasicBits(parameters, names) if basic else BloomBits(parameters)
     entropy = SeededEntropy(seed)

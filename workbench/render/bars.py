@@ -1,4 +1,4 @@
-"""Shares as horizontal bars with their intervals, and a stroke across them for what they are compared with."""
+"""Horizontal bars of shares with intervals, and a marker for the reference value."""
 
 from __future__ import annotations
 

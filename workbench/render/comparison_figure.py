@@ -1,4 +1,4 @@
-"""Lines of several studies in one figure, and models that were released as points in it."""
+"""Lines of several studies in one figure, with released models as points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric against ε: lines with bands over a logarithmic axis, levels beside them, labels at the line ends."""
+"""A metric against ε: lines with bands on a logarithmic axis, reference lines, and labels at line ends."""
 
 from __future__ import annotations
 

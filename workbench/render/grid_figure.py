@@ -20,7 +20,7 @@ def grid_figure(lines: Sequence[SweepLine], about: str = "") -> CurveFigure:
     """
     drawable = sorted((line for line in lines if line.tried), key=lambda line: -line.best)
     if not drawable:
-        raise ParameterError("the sweep holds no run", hint="run it first")
+        raise ParameterError("the sweep has no runs", hint="run it first")
     shown = drawable[:MOST_LINES]
     series = tuple(
         Series.with_errors(line.setting, style, ((p.epsilon, p.mean, p.standard_error) for p in line.tried))

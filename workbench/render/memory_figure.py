@@ -1,4 +1,4 @@
-"""The study of memory as a figure: MB against the batch, a line for each setting or for each phase of one of them."""
+"""The memory study as a figure: MB against batch size, one line per setting, or per phase of one setting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINES = ("private", "sanitized", "third", "fourth", "fifth", "sixth", "seventh",
 """Styles of the lines, in their order: more than so many cannot be distinguished."""
 
 X_LABEL = "rows at once (batch)"
-Y_LABEL = "MB in use, beside the data and PyTorch itself"
+Y_LABEL = "MB in use, excluding the data and PyTorch itself"
 NEAR = 1.5  # times the highest point within which the memory that there is can be drawn without pressing the lines down
 
 
@@ -61,11 +61,11 @@ def _figure(title: str, stated: str, series: Sequence[Series], result: StudyResu
     device = {"cpu": "processor", "cuda": "GPU"}[result.rows[0].device]
     return CurveFigure(
         title=title,
-        subtitle=" · ".join(filter(None, (f"on the {device}, worked out from shapes", stated))),
+        subtitle=" · ".join(filter(None, (f"on the {device}, computed from shapes", stated))),
         x_label=X_LABEL,
         y_label=Y_LABEL,
         series=tuple(series),
-        baselines=(Baseline("memory there is", "majority", limit),) if near and limit is not None else (),
+        baselines=(Baseline("available memory", "majority", limit),) if near and limit is not None else (),
         badge="",
         against="batch",
         decimals=decimals(highest),

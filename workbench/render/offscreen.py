@@ -102,10 +102,10 @@ def check_plot_path(path: Path) -> None:
         InputError: the suffix is neither .png nor .svg, or the folder does not exist, or the name is a folder's.
     """
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError("a plot is a .png or .svg file", str(path), "end the name in .png or .svg")
+        raise InputError("a plot is a .png or .svg file", str(path), "use a name that ends in .png or .svg")
     # os.path answers false, where pathlib raises, of a name too long for the system.
     if os.path.isdir(path) or not os.path.isdir(path.absolute().parent):
-        raise InputError("the plot cannot be written there", str(path), "name a file in a folder that exists")
+        raise InputError("the plot cannot be written there", str(path), "use a folder that exists")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A figure: its plot, and everything around it: header, badge, grid, ticks, axis titles and the labels at line ends."""
+"""The layout of a figure: plot, header, badge, grid, ticks, axis titles and labels at line ends."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ class Series:
                 f"the series {self.name!r} needs as many values as positions, and at least one of each"
             )
         if not all(math.isfinite(v) for column in columns for v in column):
-            raise ParameterError(f"the series {self.name!r} holds a value that is not a finite number")
+            raise ParameterError(f"the series {self.name!r} has a value that is not a finite number")
         if any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):
-            raise ParameterError(f"the positions of the series {self.name!r} do not ascend")
+            raise ParameterError(f"the positions of the series {self.name!r} are not in ascending order")
 
     @classmethod
     def with_errors(cls, name: str, style: str, points: Iterable[tuple[float, float, float]]) -> Self:
@@ -150,7 +150,7 @@ class BarsFigure:
         for _, style in self.groups:
             _check_style(style)
         if not self.rows or any(len(row.bars) != len(self.groups) for row in self.rows):
-            raise ParameterError("bars need at least one row, and each row a place for every group")
+            raise ParameterError("bars need at least one row, and each row a bar for every group")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Classes of rows that are alike, the sensitive values of each, and how far these are from those of all rows.
+"""Classes of rows, their sensitive values, and distances to those of the whole table (t-closeness).
 
 How far is the earth mover's distance, by one of three ground distances between values (Li, Li and Venkatasubramanian
 2007).
@@ -144,8 +144,8 @@ EQUAL, ORDERED, HIERARCHICAL = DISTANCES = "equal", "ordered", "hierarchical"
 AUTO = "auto"  # the ground distance that fits each column: `fitting`
 DISTANCE_CHOICES, DISTANCE_HELP = (
     (AUTO, *DISTANCES),
-    "ground distance of t-closeness between sensitive values; auto is hierarchical where the column has a hierarchy, "
-    "ordered for numbers, equal for others",
+    "ground distance of t-closeness between sensitive values; auto: hierarchical if the column has a "
+    "hierarchy, else ordered for numbers and equal for others",
 )
 _CELLS_AT_ONCE = 4_000_000
 

@@ -1,6 +1,6 @@
-"""Membership inference: who was among those that a model was trained on, or a table was made from.
+"""Membership inference: who was in the training data of a model, or in the data of a release.
 
-A way to guess is a :class:`Guess` and a line in :data:`GUESSES`.
+A membership attack is a :class:`Guess` and a line in :data:`GUESSES`.
 
 **The bound from one release.** Members and others are put into pairs at random, one of each. If both were drawn alike,
 a fair coin says for each pair which of the two was used, and using the other one instead replaces one row. So each of
@@ -142,7 +142,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Guess:
-    """A way to guess membership."""
+    """A membership attack."""
 
     name: str
     title: str
@@ -196,7 +196,7 @@ _SURE = 30.0
 """ln of the odds beyond which one probability is as good as certain: what double precision distinguishes from 1."""
 
 
-LOSS = Guess("loss", "Best fit", "A row that fits well, or is near, was used.", lambda seen: seen.likelihood)
+LOSS = Guess("loss", "Best fit", "A row that fits well, or is close, counts as used.", lambda seen: seen.likelihood)
 
 
 _LEAST = 1e-9  # a spread below it is rounding
@@ -240,7 +240,7 @@ def _log_density(seen: Seen, used: bool) -> Scores:
 LIRA = Guess(
     "lira",
     "Likelihood ratio (LiRA)",
-    "The fit of a row is compared with that of models trained with it and of models trained without it.",
+    "Compares the fit of a row with its fit in models trained with it and without it.",
     # ln of the ratio of two densities of the fit: with the row, and without it
     lambda seen: _log_density(seen, used=True) - _log_density(seen, used=False),
     needs="shadows",
@@ -248,7 +248,7 @@ LIRA = Guess(
 LIRA_OFFLINE = Guess(
     "lira-offline",
     "Likelihood ratio without the row (LiRA offline)",
-    "The fit of a row is compared with that of models trained without it.",
+    "Compares the fit of a row with its fit in models trained without it.",
     _offline,
     needs="shadows",
 )
@@ -277,7 +277,7 @@ def _rmia_score(seen: Seen) -> Scores:
 RMIA = Guess(
     "rmia",
     "Robust attack (RMIA)",
-    "How much better the model fits a row than usual is compared with the same of the other rows.",
+    "Compares how much better than usual the model fits a row with the same for other rows.",
     _rmia_score,
     needs="shadows",
 )
@@ -304,7 +304,7 @@ def _density_ratio_score(seen: Seen) -> Scores:
 DENSITY_RATIO = Guess(
     "density-ratio",
     "Density ratio (DOMIAS)",
-    "How near a row is to the release is compared with how near it is to others of the population.",
+    "Compares the distance of a row to the release with its distance to the population.",
     _density_ratio_score,
     needs="others",
 )
@@ -314,12 +314,12 @@ GUESSES: tuple[Guess, ...] = (LOSS, LIRA, LIRA_OFFLINE, RMIA, DENSITY_RATIO)  # 
 
 
 def guess(name: str) -> Guess:
-    """Return the way to guess called ``name``.
+    """Return the membership attack called ``name``.
 
     Raises:
         ParameterError: there is none.
     """
-    return named(GUESSES, name, "way to guess")
+    return named(GUESSES, name, "membership attack")
 
 
 FALSE_SHARES = (0.001, 0.01)  # the shares of false alarms at which the share of true ones is stated
@@ -329,7 +329,7 @@ LEAST = 20  # members and others without which nothing is said
 
 @dataclass(frozen=True)
 class Separation:
-    """How well one way to guess separates members from others."""
+    """How well one membership attack separates members from others."""
 
     guess: str  # its name
     auc: Rate  # probability that a member has the higher score of two
@@ -379,7 +379,7 @@ def separated(
     """Return how well scores separate members from others.
 
     Args:
-        guess: the name of the way to guess.
+        guess: the name of the membership attack.
         members: their scores; they may not depend on who is a member but through what was released.
         others: the scores of rows that were drawn like the members, and not used.
         guarantee: what is promised, for its δ and for its relation of ε to that of replaced rows.
@@ -391,7 +391,7 @@ def separated(
     """
     for rows, what in ((members, "members"), (others, "non-members")):
         if len(rows) < LEAST:
-            raise InputError(f"there are {len(rows)} {what}, and at least {LEAST} are needed", hint="give more rows")
+            raise InputError(f"there are {len(rows)} {what}, and at least {LEAST} are needed", hint="use more rows")
     generator, level = np.random.default_rng([seed, 26]), 1 - alpha
     wanted = np.concatenate([np.ones(len(members), bool), np.zeros(len(others), bool)])
     auc = area(wanted, np.concatenate([members, others]))

@@ -1,1 +1,1 @@
-"""Private statistics of a table: whole-number queries, the figures that are read from them, and their errors."""
+"""Private statistics of a table: integer-valued queries, figures computed from noisy answers, and their errors."""

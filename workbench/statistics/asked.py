@@ -1,4 +1,4 @@
-"""What is asked for: figures of columns, of all rows or of each declared group, read from options or a file."""
+"""Requests for statistics of columns, over all rows or by declared groups, from options or a file."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PLACES = 3  # how many of the most frequent values are shown where nobody said
 
 
 _ONLY = {
-    "bins": ("has no bins", (HISTOGRAM, RANGES)),
-    "places": ("has no places", (TOP,)),
-    "at": ("is at no quantile", (QUANTILES,)),
-    "ways": ("is of all its columns", (TABLE,)),
+    "bins": ("takes no bins", (HISTOGRAM, RANGES)),
+    "places": ("takes no places", (TOP,)),
+    "at": ("takes no quantile levels", (QUANTILES,)),
+    "ways": ("takes no ways", (TABLE,)),
 }
 """What is said of a key of other statistics, and which have it."""
 
@@ -37,38 +37,38 @@ _ONLY = {
 class Statistic(Parameters):
     """One statistic of a column, of all rows or by groups."""
 
-    statistic: str = choice(choices=STATISTICS, help="which figure")
-    column: str | None = text(default=None, help="of which column; a count by groups, or a table, needs none")
+    statistic: str = choice(choices=STATISTICS, help="the statistic")
+    column: str | None = text(default=None, help="the column (not needed for a count or table by groups)")
     other: str | None = text(default=None, help="the second column of a covariance or correlation")
-    on: tuple[str, ...] | None = texts(default=None, shortest=1, help="the columns that explain it, of a regression")
+    on: tuple[str, ...] | None = texts(default=None, shortest=1, help="the predictors of a regression")
     by: tuple[str, ...] | None = texts(
-        default=None, shortest=1, help="columns whose declared cells make the groups; born:month for months of dates"
+        default=None, shortest=1, help="columns to group by; born:month groups dates by month"
     )
     bins: int | None = integer(
-        default=None, at_least=2, upto=4096, help="bins of a histogram, or of ranges, of numbers"
+        default=None, at_least=2, upto=4096, help="number of bins (histograms and ranges of numeric columns)"
     )
-    places: int | None = integer(default=None, at_least=2, upto=1000, help="how many of the most frequent values")
+    places: int | None = integer(default=None, at_least=2, upto=1000, help="number of most frequent values")
     ways: int | None = integer(
-        default=None, at_least=1, upto=15, help="counts of at most so many columns of a table; by default of all"
+        default=None, at_least=1, upto=15, help="release only margins of up to this many columns (default: all)"
     )
     at: tuple[float, ...] | None = levels(
-        default=None, at_least=0.0001, upto=0.9999, most=99, help="which quantiles, 0.5 being the median"
+        default=None, at_least=0.0001, upto=0.9999, most=99, help="quantile levels (0.5 is the median)"
     )
-    weight: float = real(default=1.0, above=0, upto=1e6, help="weight in the split of epsilon")
+    weight: float = real(default=1.0, above=0, upto=1e6, help="weight of this statistic when epsilon is divided")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         counts = self.statistic == COUNT and self.by
         if self.statistic == TABLE and (self.column is not None or len(self.by or ()) < 2):
-            raise ParameterError("a table is of two or more columns", hint='name them as by = ["city", "sex"]')
+            raise ParameterError("a table needs two or more columns", hint='name them as by = ["city", "sex"]')
         if self.column is None and not counts and self.statistic != TABLE:
-            raise ParameterError(f"the {self.statistic} names no column", hint="name one; a count may name groups")
+            raise ParameterError(f"the {self.statistic} has no column", hint="name one; a count may use groups")
         if self.statistic in OF_PAIRS and self.other in (None, self.column):
-            raise ParameterError(f"a {self.statistic} is of two columns", self.called, "name another one as other")
+            raise ParameterError(f"a {self.statistic} needs two columns", self.called, "name the second one as other")
         if self.statistic not in OF_PAIRS and self.other is not None:
-            raise ParameterError(f"a {self.statistic} is of one column", self.called, "leave the other one out")
+            raise ParameterError(f"a {self.statistic} takes one column", self.called, "leave other out")
         if (self.statistic == REGRESSION) != (self.on is not None):
-            said = "names no columns that explain it" if self.on is None else "is explained by no columns"
+            said = "has no predictors" if self.on is None else "takes no predictors"
             raise ParameterError(f"a {self.statistic} {said}", self.called, 'a regression has on = ["age", "height"]')
         if self.ways is not None and self.ways > len(self.by or ()):
             raise ParameterError(f"the table has fewer than {self.ways} columns", self.called, "leave it out")
@@ -76,7 +76,7 @@ class Statistic(Parameters):
             if getattr(self, key) is not None and self.statistic not in of:
                 raise ParameterError(f"a {self.statistic} {what}", self.called, f"leave {key} out")
         if self.by is not None and set(self.columns) & set(self.by):
-            raise ParameterError("groups are made by other columns", self.called, "name others")
+            raise ParameterError("a column cannot be grouped by itself", self.called, "name others")
 
     @property
     def called(self) -> str:
@@ -120,14 +120,14 @@ class Request(Parameters):
             ParameterError: nothing is asked, something twice, or a column cannot have the statistic.
         """
         if not self.figures:
-            raise ParameterError("no statistic was asked for", hint="ask for one")
+            raise ParameterError("no statistic is requested", hint="name at least one")
         names = [column.name for column in plan.columns]
         seen: set[tuple[str, str | None, frozenset[str], frozenset[str]]] = set()
         for ask in self.figures:
             explained = ask.column if ask.statistic == REGRESSION else None
             key = (ask.statistic, explained, frozenset(ask.columns), frozenset(ask.by or ()))
             if key in seen:
-                raise ParameterError(f"the {ask.called} is asked for twice", hint="ask once")
+                raise ParameterError(f"the {ask.called} is requested twice", hint="leave one out")
             seen.add(key)
             named = [*(without_period(name, names)[0] for name in ask.by or ()), *ask.columns]
             for at, name in enumerate(named):
@@ -156,7 +156,7 @@ def protected(plan: Plan, name: str) -> Column:
         raise ParameterError(f"the plan does not protect the column {name!r}", hint='write action = "protect" for it')
     if read_off(column):
         raise ParameterError(
-            f"the values of the column {name!r} were read off the data, and statistics would publish each of them",
+            f"the values of the column {name!r} were taken from the data, and statistics would publish each of them",
             hint="declare its domain, or leave the column out",
         )
     return column
@@ -169,20 +169,20 @@ def read_off(column: Column) -> bool:
 
 def _check_kind(ask: Statistic, column: Column) -> None:
     if ask.statistic in OF_AMOUNTS and column.kind not in ("integer", "real"):
-        hint = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
+        hint = "request its quantiles or its histogram" if column.kind == "date" else "request its histogram"
         raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", hint)
     if ask.statistic in (QUANTILES, RANGES) and not column.numeric:
         raise ParameterError(
-            f"a {column.kind} has no {ask.statistic}", f"column {column.name}", "ask for its histogram"
+            f"a {column.kind} has no {ask.statistic}", f"column {column.name}", "request its histogram"
         )
     if ask.statistic in (MODE, TOP) and column.numeric:
-        hint = "ask for its histogram, whose largest bins it shows"
-        raise ParameterError("there are most frequent values only of columns of names", f"column {column.name}", hint)
+        hint = "request its histogram and read off the largest bins"
+        raise ParameterError("most frequent values need a categorical column", f"column {column.name}", hint)
     if ask.bins is not None and not column.numeric:
         raise ParameterError(f"a {column.kind} has a bin for each value", f"column {column.name}", "leave bins out")
     if ask.statistic == COUNT and column.missing != "own-value" and not ask.by:
         raise ParameterError(
-            "every row has a value, and the number of rows is public: this count is known", ask.called, "leave it out"
+            "every row has a value, so this count is the public number of rows", ask.called, "leave it out"
         )
 
 
@@ -223,34 +223,34 @@ def _columns(symbol: str, help_text: str) -> Any:
 class Asked(Parameters):
     """What a person chooses: columns by statistic (``Age:20``: bins, ``Age:0.1,0.5``: quantiles), or a request."""
 
-    count: tuple[str, ...] | None = _columns("COL", "how many rows have a value in COL (with --by: of each group)")
-    histogram: tuple[str, ...] | None = _columns("COL[:BINS]", "how many rows are in each bin of COL")
+    count: tuple[str, ...] | None = _columns("COL", "number of rows with a value in COL (with --by: in each group)")
+    histogram: tuple[str, ...] | None = _columns("COL[:BINS]", "number of rows in each bin of COL")
     mean: tuple[str, ...] | None = _columns("COL", "mean of COL")
     sum: tuple[str, ...] | None = _columns("COL", "sum of COL")
     quantiles: tuple[str, ...] | None = _columns("COL[:0.1,0.5]", "quantiles of COL (default 0.25, 0.5 and 0.75)")
     variance: tuple[str, ...] | None = _columns("COL", "variance of COL: mean squared distance from the mean")
-    std: tuple[str, ...] | None = _columns("COL", "standard deviation of COL: the root of its variance")
-    mode: tuple[str, ...] | None = _columns("COL", "the most frequent value of COL, a column of names")
+    std: tuple[str, ...] | None = _columns("COL", "standard deviation of COL: the square root of its variance")
+    mode: tuple[str, ...] | None = _columns("COL", "the most frequent value of COL, a categorical column")
     covariance: tuple[str, ...] | None = _columns("COL,COL", "covariance of two columns")
     correlation: tuple[str, ...] | None = _columns("COL,COL", "correlation of two columns")
     regression: tuple[str, ...] | None = _columns("Y,COL,…", "coefficients of a linear regression of Y on the others")
     ranges: tuple[str, ...] | None = _columns(
-        "COL[:BINS]", "how many rows are up to each value of COL: of any range, the difference of two of them"
+        "COL[:BINS]", "cumulative counts of COL: the difference of two is the count of a range"
     )
     top: tuple[str, ...] | None = _columns("COL[:3]", "the most frequent values of COL, with their counts")
     table: tuple[str, ...] | None = _columns(
-        "COL,COL,…[:2]", "counts of all combinations and the sums at its margins; :2 of at most two columns each"
+        "COL,COL,…[:2]", "contingency table and its margins; :2 releases only margins of up to two columns"
     )
     by: tuple[str, ...] | None = texts(
         default=None,
         repeated=True,
         symbol="COL[:PERIOD]",
-        help="of each group that COL makes, or each day, week, month, quarter or year of dates (born:month)",
+        help="group by COL, or by day, week, month, quarter or year of a date (born:month)",
     )
     request: str | None = text(
-        default=None, file="request", symbol="FILE", help="what is asked for, as [[figure]] tables (TOML)"
+        default=None, file="request", symbol="FILE", help="statistics as [[figure]] tables (TOML)"
     )
-    figure: tuple[Statistic, ...] | None = records(Statistic, default=None, help="the same as a list, from Python")
+    figure: tuple[Statistic, ...] | None = records(Statistic, default=None, help="the same as a Python list")
 
     def checked(self, plan: Plan) -> Request:
         """Return the request, the usual one where nothing is chosen, after checking it against the columns of ``plan``.
@@ -263,7 +263,7 @@ class Asked(Parameters):
         if self.by and all(one.statistic == TABLE for one in figures):
             figures.append(Statistic(statistic=COUNT, by=self.by))
         if sum((bool(figures), self.request is not None, self.figure is not None)) > 1:
-            raise ParameterError("--request names everything that is asked for", hint="leave the other options out")
+            raise ParameterError("--request excludes other statistics", hint="leave the other options out")
         if self.request is not None:
             return Request.from_plain(read_toml(Path(self.request), "request"), self.request).checked(plan)
         chosen = self.figure if self.figure is not None else tuple(figures) or usual_request(plan).figures

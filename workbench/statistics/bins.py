@@ -1,4 +1,4 @@
-"""Bins of a column and groups of rows, made of declared facts alone: every one is there, whoever is in it."""
+"""Bins of a column and groups of rows, from declared facts alone: empty ones are included."""
 
 from __future__ import annotations
 
@@ -237,5 +237,5 @@ def require_countable(cells: int, most: int, what: str) -> None:
     """Raise :class:`ParameterError` where a query has more numbers than are released at once."""
     if cells > most:
         raise ParameterError(
-            f"it has {cells:,} figures, and at most {most:,} are released at once", what, "use fewer bins or groups"
+            f"it has {cells:,} figures, and one release has at most {most:,}", what, "use fewer bins or groups"
         )

@@ -1,4 +1,4 @@
-"""Counts of combinations of columns, and of fewer of them: a table and its margins, asked for by one query.
+"""Contingency tables and their margins, from one query.
 
 The workload is the sets of columns whose counts are released. What is asked of the rows is chosen for it from public
 facts (the matrix mechanism: Li, Miklau, Hay, McGregor & Rastogi 2015). A set is asked for by the counts of its

@@ -1,4 +1,4 @@
-"""Quantiles that are drawn on a fine lattice, and their intervals from the rows in bins around them.
+"""Quantiles by the exponential mechanism on a fine grid, with intervals from counts of nearby bins.
 
 Half of the share pays for drawing a cell for each quantile (:mod:`workbench.privacy.central.quantile_choice`). What was
 drawn is released, so that bins may be placed by it: each drawn cell is a bin, and bins on both sides of it are twice as

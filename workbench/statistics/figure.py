@@ -1,4 +1,4 @@
-"""One figure of a release, what is known of the query that it is read from, and what makes it of a noisy number."""
+"""A released figure: its query, and how it is computed from a noisy answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that are read from noisy answers, each with its 95 % interval. Nothing here looks at a row.
+"""Figures computed from noisy answers, each with a 95 % interval. No row is read.
 
 An interval covers the statistic of these very rows: the noise is all that it has to allow for. Each holds by itself in
 95 % of releases, not all of them at once.

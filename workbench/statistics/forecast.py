@@ -1,4 +1,4 @@
-"""The error of every figure before it is released: from the request and the number of rows alone, no row is read."""
+"""Expected error of every figure before release, from the request and the number of rows alone. No row is read."""
 
 from __future__ import annotations
 

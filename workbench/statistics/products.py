@@ -1,4 +1,4 @@
-"""Covariance, correlation and regression, read from noisy sums of products of columns.
+"""Covariance, correlation and regression from noisy sums of products of columns.
 
 With s and t, two values as parts of the way from their lower to their upper bounds, a row is spread over (d+1)² whole
 numbers that sum to K: the products of the d+1 Bernstein polynomials of s with those of t, rounded. d is 1 for a

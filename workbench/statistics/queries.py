@@ -1,4 +1,4 @@
-"""The whole-number queries that a request becomes, with their shares of ε; which figure is read from which query.
+"""Integer-valued queries of a request, their shares of ε, and which figure comes from which query.
 
 Every query is a vector of whole numbers to which an empty row, all its values missing, adds nothing, so that its
 sensitivity under zero-out neighbours is the norm of what one row adds: L1, and never more in L2. A row is in one
@@ -405,7 +405,7 @@ def _require_rows(asks: Sequence[Statistic], rows: int) -> None:
     for ask in asks:
         if ask.statistic == REGRESSION and rows <= len(ask.columns):
             what = f"a regression with {len(ask.columns)} coefficients needs more than {rows:,} rows"
-            raise ParameterError(what, ask.called, "name fewer columns, or give a table with more rows")
+            raise ParameterError(what, ask.called, "use fewer columns, or a table with more rows")
 
 
 def _of_products(asks: Sequence[Statistic], columns: Sequence[Column], groups: Groups, unit: Share) -> _Open:

@@ -1,4 +1,4 @@
-"""How many rows lie in any range of a column: counts of a tree of ranges, made consistent by least squares.
+"""Range counts of a column: a noisy tree of counts, made consistent by least squares.
 
 The leaves are bins; each level above sums up to b neighbours (Hay, Rastogi, Miklau & Suciu 2010, "Boosting the
 accuracy of differentially private histograms through consistency"). A row is in one range of each level, so that each

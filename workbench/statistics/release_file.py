@@ -1,4 +1,4 @@
-"""The released file of statistics, CSV or JSON: one record a figure."""
+"""The released file of statistics, CSV or JSON: one record per figure."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def decode(data: bytes, kind: str, where: str, most: int | None = None) -> list[
     Raises:
         InputError: it is no such file.
     """
-    broken = InputError("the file holds no statistics", where, "ask for the file as it was released")
+    broken = InputError("the file has no statistics", where, "ask for the file as it was released")
     try:
         text = data.decode()
         if kind == "json":
@@ -88,7 +88,7 @@ def decode(data: bytes, kind: str, where: str, most: int | None = None) -> list[
     except (ValueError, KeyError, csv.Error):
         raise broken from None
     if most is not None and len(found) > most:
-        raise InputError(f"the file holds more than {most} figures", where, "ask for the file as it was released")
+        raise InputError(f"the file has more than {most} figures", where, "ask for the file as it was released")
     return found
 
 
@@ -119,5 +119,5 @@ def _number(text: str) -> float | int | str:
         return text
     number = float(text) if _REAL.fullmatch(text) else math.nan
     if not math.isfinite(number):
-        raise ValueError("this is no number of a figure")
+        raise ValueError("this is not the number of a figure")
     return number

@@ -1,4 +1,4 @@
-"""A ``SELECT`` as a request for statistics; what no public bound limits is refused with its reason."""
+"""SQL ``SELECT`` statements as requests for statistics; queries without a public bound are refused with the reason."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _NAMES = (
 )
 
 _CLAUSES = {
-    "with_": "a WITH has no declared columns",
-    "joins": "one person may be in many pairs of rows of a JOIN, so that nothing limits what she changes",
-    "where": "a condition is not a declared group; GROUP BY the column gives the figure of each of its values",
-    "having": "groups are released whatever they have; leave out those that you do not need afterwards",
-    "qualify": "groups are released whatever they have",
-    "distinct": "how many different values there are may depend on one row alone",
-    "limit": "which groups there are is declared, and all of them are released",
-    "order": "the file has every declared group; sort it afterwards, at no cost",
-    "windows": "a window depends on rows that are neighbours",
+    "with_": "columns of a WITH are not declared",
+    "joins": "in a JOIN one person may occur in any number of rows, so the effect of one person has no limit",
+    "where": "a condition is not a declared group; GROUP BY the column to get the figure for each of its values",
+    "having": "all declared groups are released; filter the released file afterwards",
+    "qualify": "all declared groups are released",
+    "distinct": "the number of distinct values may depend on a single row",
+    "limit": "the groups are declared, and all of them are released",
+    "order": "the file has every declared group; sort it afterwards at no cost",
+    "windows": "a window depends on neighbouring rows",
 }
 """Why a clause is refused, by its name in the parsed query."""
 
@@ -78,10 +78,12 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         raise _refused("the query cannot be read: it is nested too deeply", "leave out parentheses") from None
     except sqlglot.errors.SqlglotError as error:
         said = str(error).split(". Line")[0].splitlines()[0].split(" for <class")[0]
-        raise _refused(f"the query cannot be read: {said}", 'such as "SELECT AVG(age) FROM people"') from None
+        raise _refused(
+            f"the query cannot be read: {said}", 'write a query such as "SELECT AVG(age) FROM people"'
+        ) from None
     tree = statements[0] if len(statements) == 1 else None
     if not isinstance(tree, exp.Select):
-        raise _refused("this is not one SELECT of figures of one table")
+        raise _refused("this is not a single SELECT of aggregates of one table")
     for clause, why in _CLAUSES.items():
         if tree.args.get(clause):
             raise _refused(f"{clause.strip('_').removesuffix('s').upper()} cannot be released: {why}")
@@ -91,11 +93,11 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
         _require_only(group, "expressions")
     source = tree.args.get("from_") or tree.args.get("from")
     if source is not None and not isinstance(source.this, exp.Table):
-        raise _refused("a query within a query cannot be released: nothing limits what one row changes in it")
+        raise _refused("a subquery cannot be released: the effect of one row has no limit")
     if source is not None:
         _require_only(source.this, "this", "alias", "db", "catalog")
         if not isinstance(source.this.this, exp.Identifier):
-            raise _refused(f"{source.this.sql()} is no table that is named", "name the table, or leave FROM out")
+            raise _refused(f"{source.this.sql()} is not a table name", "name the table, or leave FROM out")
     called = {one.alias: one.this for one in tree.expressions if isinstance(one, exp.Alias)}
     by = tuple(_group(called.get(one.name, one)) for one in (group.expressions if group is not None else ()))
     asked: dict[tuple[str, str | None, str | None], dict[str, Any]] = {}
@@ -111,9 +113,9 @@ def asked_in_sql(query: str) -> tuple[Statistic, ...]:
             # The longer list begins with the shorter one.
             former["places"] = max(former["places"] or PLACES, keys["places"] or PLACES)
     if not asked:
-        raise _refused("the query asks for no figure", f"ask for {_NAMES}")
+        raise _refused("the query has no aggregate", f"use {_NAMES}")
     if (COUNT, None, None) in asked and not by:
-        raise _refused("COUNT(*) is known: the number of rows is public", "ask for it by groups, or leave it out")
+        raise _refused("COUNT(*) is known: the number of rows is public", "add GROUP BY, or leave it out")
     return tuple(Statistic(**keys, by=by or None) for keys in asked.values())
 
 
@@ -126,7 +128,7 @@ def _group(named: exp.Expression) -> str:
     _require_only(named, "this", "unit")
     period = named.text("unit").lower()
     if period not in PERIODS:
-        raise _refused(f"{named.sql()} is no group that is declared", f"name one of {', '.join(PERIODS)}")
+        raise _refused(f"{named.sql()} is not a declared group", f"name one of {', '.join(PERIODS)}")
     return f"{_column(named.this)}:{period}"
 
 
@@ -150,7 +152,7 @@ def _statistic(whole: exp.Expression) -> dict[str, Any]:
         return {"statistic": QUANTILES, "column": _column(whole.this), "at": (_number(whole.args["quantile"]),)}
     if isinstance(whole, exp.Min | exp.Max):
         hint = f"ask for QUANTILE({whole.this.sql()}, {'0.01' if isinstance(whole, exp.Min) else '0.99'})"
-        raise _refused(f"{stated} cannot be released: it is the value of one person", hint)
+        raise _refused(f"{stated} cannot be released: it is the value of a single person", hint)
     if name in _OF_PAIRS:
         return {"statistic": _OF_PAIRS[name], "column": _column(whole.this), "other": _column(whole.expression)}
     if isinstance(whole, exp.ApproxTopK):
@@ -158,16 +160,16 @@ def _statistic(whole: exp.Expression) -> dict[str, Any]:
         places = whole.args.get("expression")
         return {"statistic": TOP, "column": _column(whole.this), "places": None if places is None else _whole(places)}
     if isinstance(whole.this, exp.Distinct):
-        raise _refused(f"{stated} cannot be released: {_CLAUSES['distinct']}", "ask for a histogram")
+        raise _refused(f"{stated} cannot be released: {_CLAUSES['distinct']}", "request a histogram")
     if whole.args.get("expressions"):
-        raise _refused(f"{stated} is no figure that can be released", "name one column in it")
+        raise _refused(f"{stated} is not an aggregate that can be released", "name one column in it")
     if isinstance(whole, exp.Count) and (whole.this is None or isinstance(whole.this, exp.Star)):
         return {"statistic": COUNT, "column": None}
     if name in _OF_COLUMN:
         return {"statistic": _OF_COLUMN[name], "column": _column(whole.this)}
     if isinstance(whole, exp.Column | exp.Star):
-        raise _refused(f"{stated} is the rows themselves, which are not released by a query", "use sanitize")
-    raise _refused(f"{stated} is no figure that can be released", f"ask for {_NAMES}")
+        raise _refused(f"{stated} selects the rows themselves, which a query does not release", "use sanitize")
+    raise _refused(f"{stated} is not an aggregate that can be released", f"use {_NAMES}")
 
 
 def _within_group(whole: exp.Expression) -> dict[str, Any]:
@@ -178,11 +180,11 @@ def _within_group(whole: exp.Expression) -> dict[str, Any]:
     if isinstance(function, exp.Mode) and function.this is None and len(ordered) == 1:
         return {"statistic": MODE, "column": _column(ordered[0].this)}
     if not isinstance(function, exp.PercentileCont | exp.PercentileDisc) or len(ordered) != 1:
-        raise _refused(f"{whole.sql()} is no figure that can be released", f"ask for {_NAMES}")
+        raise _refused(f"{whole.sql()} is not an aggregate that can be released", f"use {_NAMES}")
     share = _number(function.this)
     if ordered[0].args.get("desc"):
         hint = f"write ORDER BY {ordered[0].this.sql()}, and {float(f'{1 - share:.12g}'):g} for {share:g}"
-        raise _refused("quantiles are counted from the least value upwards", hint)
+        raise _refused("quantiles are counted from the smallest value upwards", hint)
     return {"statistic": QUANTILES, "column": _column(ordered[0].this), "at": (share,)}
 
 
@@ -190,7 +192,7 @@ def _column(named: exp.Expression) -> str:
     from sqlglot import exp
 
     if not isinstance(named, exp.Column):
-        raise _refused(f"{named.sql()} is computed from columns, and has no declared bounds", "name a column")
+        raise _refused(f"{named.sql()} is an expression and has no declared bounds", "name a column")
     return str(named.name)
 
 
@@ -198,12 +200,12 @@ def _number(stated: exp.Expression) -> float:
     try:
         return float(stated.sql().strip("'"))
     except ValueError:
-        raise _refused(f"{stated.sql()} is no share of the rows", "write a number between 0 and 1") from None
+        raise _refused(f"{stated.sql()} is not a quantile level", "write a number between 0 and 1") from None
 
 
 def _whole(stated: exp.Expression) -> int:
     if not stated.sql().isdigit():
-        raise _refused(f"{stated.sql()} is no number of values", "write a whole number such as 3")
+        raise _refused(f"{stated.sql()} is not a number of values", "write a whole number such as 3")
     return int(stated.sql())
 
 

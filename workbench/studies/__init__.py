@@ -1,1 +1,1 @@
-"""Many runs made into one picture: curves and their executors."""
+"""Private studies: repeated runs and comparisons, whose results cannot be released."""

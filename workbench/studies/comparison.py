@@ -1,4 +1,4 @@
-"""Finished studies split: one line for each way of training, to be set beside those of other studies."""
+"""Lines of finished studies, one for each training regime, to compare with other studies."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def _read(content: bytes) -> tuple[dict[str, Figures], int]:
 
 def _refused(error: OSError, path: Path) -> InputError:
     return InputError(
-        f"the record of finished tasks cannot be written: {error.strerror or type(error).__name__}",
+        f"the log of finished tasks cannot be written: {error.strerror or type(error).__name__}",
         str(path),
         "free some space there or set another home folder",
     )
@@ -158,30 +158,30 @@ class CurvePlan(Parameters):
         default=("none", "sanitized:staircase", "private"),
         shortest=1,
         most=MOST_REGIMES,
-        help="ways of training: none, sanitized:MECHANISM, corrected:MECHANISM (its rows, and a model that "
-        "knows the public tables they went through), synthetic:METHOD (rows drawn from noisy counts), private (with "
-        "settings of its own: private:blocks=20); MECHANISM may also be plan or auto",
+        help="training regimes: none, sanitized:MECHANISM, corrected:MECHANISM (the sanitised rows, with a model that "
+        "corrects for the mechanism), synthetic:METHOD (rows drawn from noisy counts), private (optionally with "
+        "settings: private:blocks=20); MECHANISM may also be plan or auto",
     )
     epsilons: tuple[float, ...] = levels(
         default=(0.1, 0.3, 1.0, 3.0, 10.0),
         at_least=1e-4,
         symbol="ε",
-        help="privacy losses of a whole row, such as 0.1,1,10 or 0.1:100:13",
+        help="values of ε for a whole row, such as 0.1,1,10 or 0.1:100:13",
     )
     repeats: int = integer(default=20, at_least=1, upto=10_000, help="number of 80/20 splits to average over")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and the noise")
     evaluate: str = choice(
         choices=(RAW, SANITIZED), default=RAW, help="held-out rows of a sanitised regime: raw or sanitized"
     )
     settings: tuple[str, ...] = texts(
         default=(),
         flag="set",
-        help="other parameters of the private model, such as blocks=20,aggregate=smooth (default: its own)",
+        help="parameters of the private model, such as blocks=20,aggregate=smooth (default: the model's defaults)",
     )
     against: str | None = text(
         default=None,
-        help="draw the figures against a parameter of the private model instead of epsilon, such as blocks=5,10,20; "
-        "each epsilon is a line",
+        help="plot against a parameter of the private model instead of epsilon, such as blocks=5,10,20; one line per "
+        "epsilon",
     )
 
     def __post_init__(self) -> None:
@@ -197,11 +197,11 @@ class CurvePlan(Parameters):
             raise ParameterError(
                 f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
                 "sanitised or synthetic rows",
-                hint="choose the regime private alone",
+                hint="choose only the regime private",
             )
         if chosen.corrected is None and any(way.kind == "corrected" for way in ways):
             raise ParameterError(
-                f"{chosen.name} cannot learn from a sanitised table knowing the public tables it went through",
+                f"{chosen.name} cannot correct for the mechanism of a sanitised table",
                 hint="leave out the regimes corrected:MECHANISM",
             )
         if self.evaluate == SANITIZED and not any(way.kind == "sanitized" for way in ways):
@@ -213,12 +213,12 @@ class CurvePlan(Parameters):
         kinds = sorted(Regime.parse(name).kind for name in self.regimes)
         if kinds not in (["private"], ["none", "private"]):
             raise ParameterError(
-                f"only the private model has {self.compared[0]}, and the level without privacy is drawn beside it",
+                f"only the private model has {self.compared[0]}; without privacy there is a single reference line",
                 hint="write --regimes private or --regimes none,private",
             )
         if len(self.epsilons) > MOST_REGIMES:
             raise ParameterError(
-                f"each of {len(self.epsilons)} epsilons would be a line", hint=f"give {MOST_REGIMES} or fewer"
+                f"there would be {len(self.epsilons)} lines, one per epsilon", hint=f"give {MOST_REGIMES} or fewer"
             )
 
     @property
@@ -284,7 +284,7 @@ class CurveResult:
             measured_of = {point.regime for point in self.points if point.metric == metric.name}
             without = [way for way in self.plan.names if way in ways - measured_of]
             if without and metric.absent:
-                of = "" if len(without) == len(ways) else f" It is missing for {', '.join(without)}."
+                of = "" if len(without) == len(ways) else f" No result for {', '.join(without)}."
                 found[metric.name] = metric.absent + of
         return found
 

@@ -1,4 +1,4 @@
-"""What accuracy to expect of a network: rows for the simulation, made up or of a public file, and its result."""
+"""Expected accuracy of a network: simulated or public rows to train on, and the result."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ PLENTY = 1 << 40  # made-up rows do not run out
 SEPARATION = 2.5
 """The distance of two made-up classes, in deviations: whoever knows how they were made gets nine rows of ten right."""
 
-NOT_READ = "No private row was read and nothing is charged: settings may be chosen by this."
+NOT_READ = "No private row was read and nothing is charged: this result can be used to choose settings."
 FROM_ROWS = (
-    "Nothing is charged, but facts that this rests on were taken from the private rows and not declared: settings that "
-    "are chosen by this reveal more of the rows than epsilon says."
+    "Nothing is charged, but some facts used here were taken from the private rows instead of declared: "
+    "settings chosen by this result reveal more about the rows than epsilon says."
 )
 BRIEF_NOT_READ = "No private row was read."
-BRIEF_FROM_ROWS = "It rests on facts that were taken from the private rows."
+BRIEF_FROM_ROWS = "It uses facts that were taken from the private rows."
 
 
 def made_up_rows(features: Features, seed: int = 0) -> PublicRows:
@@ -110,7 +110,7 @@ def public_rows(features: Features, table: Table, seed: int = 0) -> PublicRows:
 def in_brief(found: ExpectedAccuracy, *, from_rows: bool = False) -> str:
     """Return what was found in a few words; ``from_rows`` as for :func:`in_sentences`."""
     read = BRIEF_FROM_ROWS if from_rows else BRIEF_NOT_READ
-    rows = "made-up rows of this shape" if found.made_up else "public rows"
+    rows = "simulated rows of this shape" if found.made_up else "public rows"
     return (
         f"About {_percent(found.accuracy)} on {rows}: {_percent(found.without_privacy)} without privacy, "
         f"{_percent(found.chance)} by chance. {read}"
@@ -122,25 +122,26 @@ def in_sentences(found: ExpectedAccuracy, *, from_rows: bool = False) -> tuple[s
 
     ``from_rows``: whether facts that it rests on (bounds, values, classes, sizes) were taken from the private rows.
     """
-    rows = "made-up rows of this shape" if found.made_up else "the public rows"
+    rows = "simulated rows of this shape" if found.made_up else "the public rows"
     spread = ""
     if round(100 * found.lowest) != round(100 * found.highest):
         spread = f" ({_percent(found.lowest)} to {_percent(found.highest)} in {found.repeats} trainings)"
     sentences = [
-        f"On {rows} it reaches about {_percent(found.accuracy)} with this privacy{spread}, "
-        f"about {_percent(found.without_privacy)} without, and {_percent(found.chance)} by chance."
+        f"Accuracy on {rows} is about {_percent(found.accuracy)} with this privacy{spread}, about "
+        f"{_percent(found.without_privacy)} without, and {_percent(found.chance)} by chance."
     ]
     if found.made_up:
         sentences.append(
-            "This shows what the privacy costs with so many rows, this network and these settings; the real rows may "
+            "This shows the cost of privacy for this number of rows, network and settings; the real rows may "
             "be easier or harder to classify."
         )
     else:
-        sentences.append("The real rows reach this only if they are like the public ones.")
+        sentences.append("Accuracy on the real rows will be similar only if they resemble the public ones.")
     if not found.whole:
         sentences.append(
-            f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and {found.simulated_batch:,.0f} or so in "
-            f"a step, not {found.batch:,}, with the same noise in the mean of a step; all rows reach rather more."
+            f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and {found.simulated_batch:,.0f}or "
+            f"so per step, not {found.batch:,}, with the same noise in the mean gradient of a step; training on "
+            "all rows is likely to be more accurate."
         )
     sentences.append(FROM_ROWS if from_rows else NOT_READ)
     return tuple(sentences)

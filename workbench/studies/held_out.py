@@ -1,4 +1,4 @@
-"""Rows split into training and held-out ones, and a model's answers, scores, centres or rows for those held out."""
+"""Train/test splits, and a model's predictions, scores, centres or reconstructions of held-out rows."""
 
 from __future__ import annotations
 

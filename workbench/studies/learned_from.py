@@ -1,4 +1,4 @@
-"""What an ordinary model learns from released rows, asked about the original ones. Computed from rows: private."""
+"""Scores a model trained on released rows on the original rows. Computed from rows: private."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class LearnedFrom:
     def words(self) -> str:
         """The figures in a sentence."""
         return (
-            f"{self.metric} for {self.target}, on original rows: {self.released:.3f} by a model ({self.model}) trained "
-            f"on these rows, {self.original:.3f} by one trained on original rows, {self.level:.3f} by the same answer "
-            "for every row."
+            f"{self.metric} for {self.target}, on original rows: {self.released:.3f} for a model ({self.model}) "
+            f"trained on these rows, {self.original:.3f} for one trained on original rows, {self.level:.3f} for a "
+            "constant prediction."
         )
 
 

@@ -1,4 +1,4 @@
-"""How well an attacker finds out who was used by a way of training: it is trained on one half of the rows.
+"""Membership inference on a training regime, which is trained on one half of the rows.
 
 The other half are people of whom it is known that they were not used, whom a model of all rows does not have. It is
 private, as every study.
@@ -37,7 +37,7 @@ from workbench.studies.curve import CurvePlan
 from workbench.studies.regimes import Fit, Regime, StudyData, trained
 
 WITHOUT = "It is trained without privacy: no ε bounds what an attacker learns."
-EACH = "Its ε is of each prediction, and the attacker asks for many."
+EACH = "Its ε is per prediction, and the attacker requests many."
 
 Fits = Callable[[NDArray[np.int64], np.random.Generator], tuple[Likelihood, bool]]
 """Trains on some of the rows; returns how well it fits all of them, and whether that is the logarithm of a chance."""
@@ -72,7 +72,7 @@ class Repeated:
 
     @property
     def each(self) -> tuple[Mapping[str, Any], ...]:
-        """The figures that each attack has of the way to guess that finds most on average."""
+        """The figures that each attack has of the membership attack that finds most on average."""
         by_guess = zip(*(outcome.figures["guesses"] for outcome in self.outcomes), strict=True)
         return max(by_guess, key=lambda found: sum(one["auc"] for one in found))
 
@@ -106,13 +106,13 @@ def of_study(plan: CurvePlan, regime: Regime, epsilon: float, data: StudyData, s
     """Return a way of training of a study at one ε; ``seed`` is that of the half that it is trained on.
 
     Raises:
-        InputError: there are too few rows, or the model predicts nothing that could be right or wrong.
+        InputError: there are too few rows, or the model has no predictions that can be right or wrong.
     """
     model = learner(plan.model)
     require_prediction({"model": model.name}, model.task)
     if len(data.y) < 2 * LEAST:
         raise InputError(
-            f"the table has {counted(len(data.y), 'row')}, and {2 * LEAST} are needed", hint="give more rows"
+            f"the table has {counted(len(data.y), 'row')}, and {2 * LEAST} are needed", hint="use more rows"
         )
     order = np.random.default_rng([seed, 2]).permutation(len(data.y))
     rows = StudyData(data.columns, data.target, data.X[order], data.y[order], data.cells[order])
@@ -138,7 +138,7 @@ def of_model(model: OpenedModel, table: Table, guarantee: Guarantee, seed: int =
     people = People(X[order], y[order], len(y) // 2)
     again = retrain(model, people, CancelToken())
     if again is None or "queries" not in model.card["training"]:
-        what = "only a learner that was made of rows is trained again on a half of them"
+        what = "only a learner that was trained on rows can be retrained on half of them"
         raise InputError(what, hint="attack this model in Released, Attack, with rows that were held out")
     chances = likelihood(model.model, model.target, people.X[:1], people.y[:1])[1]
     return WayOfTraining(people, lambda used, generator: (again(used, generator), chances), guarantee, seed)

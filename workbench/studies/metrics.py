@@ -1,4 +1,4 @@
-"""How good predictions are: the figures of each task, which of them is drawn first, and what to compare them with."""
+"""Metrics of each task, which one is plotted first, and the baseline of each."""
 
 from __future__ import annotations
 
@@ -176,12 +176,14 @@ def _as_one(y: NDArray[Any]) -> NDArray[np.int64]:
     return np.zeros(len(y), dtype=np.int64)
 
 
-_MAJORITY = ("always the majority", "always naming the majority")
-_MEAN = ("always the mean", "always saying the mean")
-_ANY_WAY = ("random directions", "directions drawn at random")
-_BOUNDS_ALONE = ("declared bounds alone", "scaling by the declared bounds alone")
+_MAJORITY = ("always the majority", "always predicting the majority class")
+_MEAN = ("always the mean", "always predicting the mean")
+_ANY_WAY = ("random directions", "random directions")
+_BOUNDS_ALONE = ("declared bounds only", "scaling by the declared bounds only")
 _NO_DIRECTIONS = "These columns have no meaningful directions: even without privacy the components are no better"
-_NOTHING_TO_SCALE = "The declared bounds say everything: even without privacy the figures of the rows are no better"
+_NOTHING_TO_SCALE = (
+    "The declared bounds are enough: even without privacy, means and deviations of the rows scale no better"
+)
 
 MEASURED: tuple[Measured, ...] = (
     Measured(
@@ -189,17 +191,17 @@ MEASURED: tuple[Measured, ...] = (
         (
             Metric(ACCURACY, "Accuracy", "share correct", "accuracy", *_MAJORITY),
             Metric("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", "balanced accuracy"),
-            Metric("f1", "F1", "0 to 1", "F1", absent="F1 is measured only where the target has two classes."),
+            Metric("f1", "F1", "0 to 1", "F1", absent="F1 needs a target with two classes."),
             Metric(
                 AUC,
                 "AUC",
-                "1: every row in order, 0.5: by chance",
+                "1: perfect ranking, 0.5: random",
                 "AUC",
                 "by chance",
-                "ranking the rows by chance",
+                "ranking the rows at random",
                 near_words="0.03",
-                absent="AUC is measured only of models that give a score for each class, and only on held-out rows of "
-                "at least two classes.",
+                absent="AUC needs a model that gives a score for each class, and held-out rows of at least two "
+                "classes.",
             ),
         ),
         _classes,
@@ -236,10 +238,10 @@ MEASURED: tuple[Measured, ...] = (
             Metric(
                 "ari",
                 "Adjusted Rand index",
-                "1: the classes, 0: by chance",
+                "1: matches the classes, 0: random",
                 "adjusted Rand index",
-                "always one group",
-                "putting all rows in one group",
+                "one cluster",
+                "putting all rows in one cluster",
                 near_words="0.03",
             ),
             Metric(
@@ -250,13 +252,13 @@ MEASURED: tuple[Measured, ...] = (
                 higher=False,
                 near_words="3 %",
                 relative=True,
-                absent="Inertia is measured only of models that have centres, on columns of numbers.",
+                absent="Inertia needs a model with centres and numeric columns.",
             ),
         ),
         _groups,
         lambda y: 0.0,
         _by_class,
-        "how well its groups agree with the classes of the target",
+        "how well its clusters agree with the classes of the target",
         "stratified 80/20 splits",
     ),
     Measured(
@@ -265,7 +267,7 @@ MEASURED: tuple[Measured, ...] = (
             Metric(
                 "variance_explained",
                 "Variance explained",
-                "share of that of all columns, each by its declared range",
+                "share of total variance, columns scaled by declared range",
                 "share of variance explained",
                 *_ANY_WAY,
                 near_words="3 points",
@@ -286,7 +288,7 @@ MEASURED: tuple[Measured, ...] = (
         _rows,
         None,
         _as_one,
-        "how much of the rows its components keep",
+        "how much variance its components keep",
         "random 80/20 splits",
     ),
     Measured(

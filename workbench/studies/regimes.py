@@ -63,11 +63,12 @@ def values_against(model: Learner, against: str) -> tuple[str, tuple[float, ...]
     field = _declared(model)[name]
     if not isinstance(field, IntegerField | RealField):
         raise ParameterError(
-            f"{name} is not a number, and a picture against it has no axis", hint="compare it by private:NAME=VALUE"
+            f"{name} is not a number, so nothing can be plotted against it",
+            hint="compare values with private:NAME=VALUE",
         )
     values = sorted({field.parse(part.strip(), f"a value of {name}") for part in text.split(",")})
     if len(values) < 2 or values[0] <= 0:
-        raise ParameterError(f"a picture against {name} needs two values above 0 or more", hint=f"write {name}=5,10,20")
+        raise ParameterError(f"a plot against {name} needs at least two values above 0", hint=f"write {name}=5,10,20")
     return name, tuple(values)
 
 
@@ -156,11 +157,11 @@ class Regime:
         kind, colon, mechanism_name = name.partition(":")
         if kind == "synthetic":
             if not mechanism_name:
-                raise ParameterError(f"the regime {name!r} names no method", hint=f"write synthetic:{MARGINALS.name}")
+                raise ParameterError(f"the regime {name!r} has no method", hint=f"write synthetic:{MARGINALS.name}")
             return cls(name, "synthetic", AUTO if mechanism_name == AUTO else synthesiser(mechanism_name).name)
         if kind in ON_A_TABLE:
             if not mechanism_name:
-                raise ParameterError(f"the regime {name!r} names no mechanism", hint=f"write {kind}:staircase")
+                raise ParameterError(f"the regime {name!r} has no mechanism", hint=f"write {kind}:staircase")
             if mechanism_name not in (AUTO, PLANNED):
                 mechanism(mechanism_name)
             return cls(name, "sanitized" if kind == "sanitized" else "corrected", mechanism_name)
@@ -230,7 +231,7 @@ class StudyData:
         )
         attributes = tuple(c for c in columns if c.name != target)
         if not attributes:
-            raise ParameterError("the plan leaves no column to learn from", hint="do not drop them all")
+            raise ParameterError("the plan has no column to learn from", hint="keep at least one column")
         table.require([c.name for c in columns])
         table = bounds.rows_of(table, SeededEntropy(0))
         (goal,) = (c for c in columns if c.name == target)

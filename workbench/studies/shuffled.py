@@ -51,9 +51,9 @@ Doubles = NDArray[np.float64]
 class Simulation(Parameters):
     """What is simulated."""
 
-    values: int = integer(at_least=3, upto=1000, default=8, help="how many values a person can have")
-    repeats: int = integer(at_least=2, upto=10_000, default=200, help="collections that errors are means of")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="of the made-up people and the draws")
+    values: int = integer(at_least=3, upto=1000, default=8, help="number of possible values")
+    repeats: int = integer(at_least=2, upto=10_000, default=200, help="number of collections to average errors over")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the simulated people and the noise")
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class TrustStudy:
         return (
             f"At the same ε of {self.epsilon:.3g}, the mean error of a share is {near:.3g} times smaller with shuffled "
             f"reports than with local ones, and {far:.3g} times larger than with central noise.",
-            f"Shuffled reports of ε₀ = {self.epsilon_local:.3g} have ε of at most {self.epsilon:.3g} (the bound); "
-            f"somebody who knows all the others reaches {self.attack:.3g} (computed), and {self.measured.tested:,} "
-            f"drawn collections prove at least {self.measured.epsilon:.3g}.",
+            f"Shuffled reports of ε₀ = {self.epsilon_local:.3g} have ε of at most {self.epsilon:.3g} (the "
+            f"bound); an attacker who knows all other reports achieves {self.attack:.3g} (computed), and "
+            f"{self.measured.tested:,} simulated collections prove at least {self.measured.epsilon:.3g}.",
         )
 
 
@@ -126,7 +126,7 @@ def compare_trust(
     """
     asked = simulation or Simulation()
     if rows < 2:
-        raise ParameterError("nothing is shuffled with fewer than two reports", "--rows", "give more rows")
+        raise ParameterError("shuffling needs at least two reports", "--rows", "use more rows")
     epsilon = shuffled(epsilon_local, rows, delta).epsilon
     drawn = np.random.default_rng(asked.seed)
     popularity = 1 / np.arange(1, asked.values + 1)

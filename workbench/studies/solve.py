@@ -60,44 +60,44 @@ class Wanted(Parameters):
         shortest=1,
         repeated=True,
         symbol="WISH",
-        help="a figure and how near to the truth it must be in 95 of 100 releases (the ± of every forecast), such as "
+        help="a statistic and its error margin in 95 of 100 releases (the ± of every forecast), such as "
         f'"mean(age)<=2" or "share(sex=f) ± 3 %, weight 2": {", ".join(FIGURES)}, of all rows or "by" one or two '
         "columns; may be repeated",
     )
     rows: int | None = integer(
-        default=None, at_least=1, upto=10**12, symbol="N", help="number of rows, where no table is named"
+        default=None, at_least=1, upto=10**12, symbol="N", help="number of rows, if no table is given"
     )
     way: str | None = choice(
         choices=WAYS,
         default=None,
         symbol="WAY",
-        help=f"how it is released: {', '.join(WAYS)} (default: statistics, or the cheaper of the others where these "
-        "have not all figures)",
+        help=f"kind of release: {', '.join(WAYS)} (default: statistics, or the cheaper of the others if statistics "
+        "cannot give all figures)",
     )
     delta: float | None = real(
         default=None, above=0, below=1, symbol="δ", help="chance that the guarantee fails, below 1/rows"
     )
     epsilon_max: float | None = real(
-        default=None, symbol="ε", help="the most that may be spent: wishes that need more are impossible", **_RANGE
+        default=None, symbol="ε", help="budget limit: wishes that need more are impossible", **_RANGE
     )
     epsilon: float | None = real(
         default=None,
         symbol="ε",
-        help="spend this, not the least: each error is the same part of its margin divided by its weight",
+        help="spend exactly this: every error is the same fraction of its margin divided by its weight",
         **_RANGE,
     )
     equal: bool = boolean(
         default=False,
-        help="with --epsilon, of figures without margins: each error is the same part of all that the figure could be",
+        help="with --epsilon, for figures without margins: every error is the same fraction of the figure's range",
     )
 
     def __post_init__(self) -> None:
         """Check the values, then that they go together."""
         super().__post_init__()
         if self.equal and self.epsilon is None:
-            raise ParameterError("equal errors divide an epsilon", hint="give epsilon, too")
+            raise ParameterError("equal errors need an epsilon to divide", hint="set epsilon as well")
         if self.epsilon is not None and self.epsilon_max is not None:
-            raise ParameterError("epsilon is all spent", hint="leave epsilon_max out")
+            raise ParameterError("epsilon and epsilon_max cannot be combined", hint="leave epsilon_max out")
 
     def wishes(self, plan: Plan, rows: int) -> tuple[Wish, ...]:
         """Return the wishes; equal errors have all that a figure could be as its margin.
@@ -233,7 +233,7 @@ def _solved(case: Case, way: str, most: Decimal | None, spend: Decimal | None) -
 
 def _checked(plan: Plan, wishes: Sequence[Wish]) -> tuple[Wish, ...]:
     if not wishes:
-        raise ParameterError("nothing is wished for", hint='give a wish such as "mean(age)<=2"')
+        raise ParameterError("there are no wishes", hint='add a wish such as "mean(age)<=2"')
     kinds = {c.name: c.kind for c in plan.protected}
     found: dict[str, Wish] = {}
     for wish in wishes:
@@ -246,7 +246,7 @@ def _checked(plan: Plan, wishes: Sequence[Wish]) -> tuple[Wish, ...]:
                 near = did_you_mean(one.value, labels)
                 raise ParameterError(f"{one.columns[0]} has no value {one.value!r}{near}", one.text, field="wish")
         if one.figure in found:
-            raise ParameterError(f"{one.figure} is wished for twice", hint="wish for it once", field="wish")
+            raise ParameterError(f"{one.figure} is wished for twice", hint="leave one out", field="wish")
         found[one.figure] = one
     return tuple(found.values())
 

@@ -1,4 +1,4 @@
-"""A table before and after a draw: how each column is spread, and how strongly columns go together.
+"""A table before and after release: the distribution of each column, and associations between columns.
 
 Everything here is computed from the rows as given: it is private if they are.
 """

@@ -1,4 +1,4 @@
-"""Synthetic rows beside the original: each column's spread, how columns go together, and one figure. All private."""
+"""Synthetic rows compared with the original: distributions, associations and an overall score. All private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The four ways to release what a table says, side by side at one ε: what each is good for, before a row is read.
+"""The four kinds of release at one ε, compared by how well each answers questions, before a row is read.
 
 Everything follows from the plan and the public number of rows. The errors are half-lengths of intervals that hold with
 about 95 % confidence, for values of usual public shapes; those of synthetic rows (:mod:`.ways_synthetic`) leave out
@@ -251,8 +251,8 @@ class _Inputs:
 
 
 _DESCRIPTIONS = {
-    ROWS: ("Noisy rows", "Your rows, with every value replaced by a noisy one. Any program reads them; each value may "
-           "be far off."),
+    ROWS: ("Noisy rows", "Your rows, with every value replaced by a noisy one. Any program can read them; each value "
+        "may be far off."),
     SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts. They contain no real data, "
                 "and are good for tables, charts and training models."),
     STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, but the most accurate."),
@@ -261,7 +261,7 @@ _DESCRIPTIONS = {
 """Each way's title, and what a recipient gets."""
 
 NOISE_IN_ROWS = "Noisy rows would be mostly noise at this ε."
-NO_TARGET = "no column is the target; choose the column to predict in Data, Columns"
+NO_TARGET = "no target column is set; choose the column to predict in Data, Columns"
 
 
 def _way(name: str, inputs: _Inputs) -> Way:
@@ -501,11 +501,11 @@ def _unanswered(alike: Sequence[tuple[Question, Answer]]) -> str:
     where = f" but {answer.note}" if answer.note else ""
     ask = ask_of(question.asked, question.by)
     if ask == PAIRED:
-        return f"How columns go together is not answered{where}: {columns}."
+        return f"Relations between columns are not available{where}: {columns}."
     if ask == FIGURES:
         figures = ", ".join(each.words for each, _ in alike)
-        return f"Exact figures are not answered{where}: {figures}."
-    return f"Averages and shares are not answered{where}: {columns}."
+        return f"Exact figures are not available{where}: {figures}."
+    return f"Averages and shares are not available{where}: {columns}."
 
 
 def _shortfall(question: Question, answer: Answer) -> str:
@@ -518,9 +518,9 @@ def _shortfall(question: Question, answer: Answer) -> str:
         return "There are no rows to look at." if answer.mark == NOT_ANSWERED else "Its rows are mostly noise."
     if answer.half_length is None:
         where = f" but {answer.note}" if answer.note else ""
-        return f"{asked} is not answered{where}."
+        return f"{asked} is not available{where}."
     near = figure_text(question.asked, answer.half_length)
     enough = figure_text(question.asked, question.enough)
     if question.wished:
-        return f"{asked} is known to {near} only; {enough} is asked for."
-    return f"{asked} is known to {near} only; {enough} is usual."
+        return f"{asked} is accurate only to {near}; you asked for {enough}."
+    return f"{asked} is accurate only to {near}; {enough} is usual."

@@ -1,4 +1,4 @@
-"""Which way to release is advised: what is asked decides which ways suit, and their marks which of these.
+"""The recommended kind of release: by the intended use, then by how many questions each kind answers.
 
 The rule is :attr:`~workbench.sanitize.questions.Questions.ways`; the window and the commands say what is said here.
 """
@@ -129,12 +129,12 @@ class Advice:
             parts = [_no_single_way(ruling)]
         elif given:
             title, epsilon = INSIDE[best.name], _epsilon(self.forecast)
-            parts = [f"At ε = {epsilon} most questions are answered by {title}, but not {given}."]
+            parts = [f"At ε = {epsilon} {title} would answer most questions, but not {given}."]
         else:
             parts = [self._why()] if best.useful or not best.known or not self.nowhere else []
         if self.nowhere:
             none, epsilon = _given(self.asked, self.nowhere), _epsilon(self.forecast)
-            parts.append(f"At ε = {epsilon} no way is near enough for {none}: {self._way_out}.")
+            parts.append(f"At ε = {epsilon} no kind of release is accurate enough for {none}: {self._way_out}.")
         return " ".join(parts)
 
     @property
@@ -144,7 +144,7 @@ class Advice:
         return (
             "fewer columns may help"
             if self.asked.most == RECIPIENTS[-1].most
-            else "fewer columns may help, or another answer to who gets it"
+            else "fewer columns may help, or a more restricted group of recipients"
         )
 
     def _why(self) -> str:
@@ -152,17 +152,17 @@ class Advice:
         if best.name == MODEL:
             target = self.asked.target
             if self.ruling.answers != self.asked.answers:
-                return f"A model of {target} is asked for: train a private model."
-            return f"Only a model of {target} is asked for: train a private model, and release no rows or figures."
+                return f"You need a model of {target}: train a private model."
+            return f"You need only a model of {target}: train a private model, and release no rows or figures."
         if FIGURES in self.ruling.answers:
-            return "Exact figures are asked for: only statistics give them."
+            return "You need exact figures: only statistics give them."
         if best.name == ROWS and self.ruling.answers == (LOOKED_AT,):
             epsilon = _epsilon(self.forecast)
-            return f"At ε = {epsilon} noisy rows suit those who look at rows."
+            return f"At ε = {epsilon} noisy rows are good enough to look at."
         more = self._named(STATISTICS)
         if best.name == SYNTHETIC and more.useful > best.useful:
             left = _given(self.ruling, self.ruling.left_out(STATISTICS))
-            return f"Synthetic rows are advised: statistics answer more questions, but leave out {left}."
+            return f"Synthetic rows are recommended: statistics answer more questions, but not {left}."
         return _compared(best, self.ways, self.forecast, self.rows)
 
     def second(self, way: Way) -> tuple[str, str] | None:
@@ -174,13 +174,13 @@ class Advice:
         more = {name: [ask for ask in missing if self._gives_more(name, way, ask)] for name in others}
         name = max(others, key=lambda name: sum(self._near(self._named(name), ask) or 0 for ask in more[name]))
         answers = _given(self.asked, more[name])
-        said = f"In a second release {INSIDE[name]} would give: {answers}."
+        said = f"A second release of {INSIDE[name]} would add: {answers}."
         if name == MODEL:
             said = f"A second release could be {answers}."
         epsilon, most = Decimal(repr(self.plan.epsilon)), self.asked.most
         charged = 2 * epsilon * self.plan.rows_per_person
         both, half = (f"{amount.normalize():f}" for amount in (charged, most / 2))
-        cost = f"Together they cost ε = {both}; at ε = {half} each they stay at ε = {most}, the most that is offered."
+        cost = f"Together they cost ε = {both}; at ε = {half} each they stay within ε = {most}, the highest on offer."
         if 2 * epsilon <= most:
             cost = f"Together they cost ε = {both}."
         return name, f"{said} {cost}"
@@ -203,7 +203,7 @@ INSIDE = {ROWS: "noisy rows", SYNTHETIC: "synthetic rows", STATISTICS: "statisti
 
 _GIVEN = {
     AVERAGES: "averages and shares",
-    PAIRED: "how columns go together",
+    PAIRED: "relations between columns",
     LOOKED_AT: "rows to look at",
     FIGURES: "exact figures",
 }
@@ -218,8 +218,8 @@ def _given(asked: Questions, answers: Iterable[str]) -> str:
 def _no_single_way(asked: Questions) -> str:
     statistics, model = (_given(asked, asked.left_out(name)) for name in (STATISTICS, MODEL))
     return (
-        "No way gives every answer: noisy or synthetic rows leave out exact figures; statistics leave out "
-        f"{statistics}; a model leaves out {model}."
+        "No single release answers everything: noisy or synthetic rows do not give exact figures; statistics "
+        f"do not give {statistics}; a model does not give {model}."
     )
 
 
@@ -247,7 +247,7 @@ def _of_noisy(noisy: Way, forecast: Forecast, rows: int) -> str:
     if lost:
         return f"At ε = {epsilon} noisy rows would be mostly noise in {len(lost)} of {len(columns)} columns"
     if faded:
-        return f"At ε = {epsilon} noisy rows hide how {len(faded)} of {len(columns)} columns go together with others"
+        return f"At ε = {epsilon} noisy rows hide the relations of {len(faded)} of {len(columns)} columns with others"
     questions = len(noisy.answers)
     return f"At ε = {epsilon} noisy rows answer {noisy.useful} of {questions} questions"
 
@@ -257,15 +257,12 @@ def _compared(best: Way, ways: tuple[Way, ...], forecast: Forecast, rows: int) -
     noisy, synthetic, statistics, _ = ways
     why, epsilon = _of_noisy(noisy, forecast, rows), _epsilon(forecast)
     if best is noisy:
-        return (
-            f"At ε = {epsilon} noisy rows keep the values and their relations; no other way lets a recipient do as "
-            "much."
-        )
+        return f"At ε = {epsilon} noisy rows keep the values and their relations; no other release is as flexible."
     if best is synthetic:
-        return f"{why}. Synthetic rows keep more at the same ε, and are advised."
+        return f"{why}. Synthetic rows keep more at the same ε and are recommended."
     if statistics.useful == synthetic.useful:
-        return f"{why}. A few figures answer all that synthetic rows do: statistics are advised."
-    return f"{why}, and synthetic rows answer less than a few figures do: statistics are advised."
+        return f"{why}. Statistics answer every question that synthetic rows do and are recommended."
+    return f"{why}, and synthetic rows answer fewer questions than statistics, which are recommended."
 
 
 def advice_on_typical(ways: tuple[Way, ...], forecast: Forecast, rows: int, target: str | None) -> tuple[str, str]:
@@ -280,6 +277,6 @@ def advice_on_typical(ways: tuple[Way, ...], forecast: Forecast, rows: int, targ
     if target is not None:
         return (
             MODEL,
-            f"{why}, and figures would be too far off as well: train a private model of {target}, or raise ε.",
+            f"{why}, and statistics would be too inaccurate as well: train a private model of {target}, or raise ε.",
         )
-    return STATISTICS, f"{why}, and figures would be too far off as well: raise ε, or protect fewer columns."
+    return STATISTICS, f"{why}, and statistics would be too inaccurate as well: raise ε, or protect fewer columns."

@@ -1,4 +1,4 @@
-"""What recipients will ask of a release, as questions that each way to release can be measured by."""
+"""The intended use of a release as questions that each kind of release is measured by."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def wished_figures(plan: Plan, wishes: Iterable[str]) -> list[tuple[int, Statist
         wish = Wish.parse(text, math.inf).checked({c.name: c.kind for c in plan.protected})
         question = question_of(plan, wish)
         if question is None:
-            raise ParameterError(f"{wish.value!r} is none of its declared values", f"column {wish.columns[0]}")
+            raise ParameterError(f"{wish.value!r} is not one of its declared values", f"column {wish.columns[0]}")
         figured = figured_by(question)
         if figured is None:
             first.setdefault(Statistic(statistic=CORRELATION, column=wish.columns[0], other=wish.columns[1]), place)
@@ -235,7 +235,7 @@ def _share(column: Column) -> Question:
 
 def _pair(a: Column, b: Column) -> Question:
     names = a.name, b.name
-    words = f"the correlation of {a.name} and {b.name}" if b.numeric else f"how {a.name} goes with {b.name}"
+    words = f"the correlation of {a.name} and {b.name}" if b.numeric else f"the relation of {a.name} and {b.name}"
     return Question("correlation", names, words, NEAR_PAIR)
 
 

@@ -1,4 +1,4 @@
-"""What recipients would see by each way, beside the truth: one private draw, of which nothing can be released."""
+"""One private draw of each kind of release next to the truth; nothing of it can be released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far figures of synthetic rows will be off, estimated by trials of the method on made-up values.
+"""Expected errors of figures from synthetic rows, estimated by trials of the method on simulated values.
 
 No row is read: a trial takes values of a public shape (even, a bell, skewed), measures the one table that a figure is
 read from with the noise that it will have, fits it as the method does, and compares the figure with that of the made-up

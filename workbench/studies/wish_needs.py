@@ -1,4 +1,4 @@
-"""What wishes need of ε by each way to release, from forecasts alone: shares of ε, or of ρ where there is a δ.
+"""The ε that wishes need by each kind of release, from forecasts alone: shares of ε, or of ρ with a δ.
 
 * **Statistics** of different columns, or groups, need nothing of each other. Figures of one column may be read from one
   query, so that one is paid for and the others are free: each subset of them is tried as the free ones.
@@ -82,7 +82,7 @@ def _halved(holds: Callable[[float], bool], low: float, high: float, near: float
     return high
 
 
-NO_FORECAST = "there is no forecast of such figures"
+NO_FORECAST = "there is no forecast for this statistic"
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class _Statistics:
             if self._keys[wish.figure] is None:
                 yield Impossible(wish.text, f"statistics have no {wish.asked}; synthetic and noisy rows may have it")
             elif math.inf in self.least({wish.figure: margins[wish.figure]}).values():
-                yield Impossible(wish.text, f"no ε up to {MOST:g} is enough")
+                yield Impossible(wish.text, f"even ε = {MOST:g} is not enough")
 
     def least(self, margins: Mapping[str, float], *, rough: bool = False) -> dict[str, float]:
         groups: dict[tuple[str | None, tuple[str, ...] | None], list[str]] = {}
@@ -359,9 +359,9 @@ def _too_narrow(plan: Plan, wish: Wish) -> Impossible:
     if wish.asked == "mean" and rounded_by(column) >= wish.within:
         step = f"{column.grid().step:g}"
         return Impossible(
-            wish.text, f"values are rounded to steps of {step}, which alone moves the mean by {rounded_by(column):g}"
+            wish.text, f"values are rounded to steps of {step}, which alone shifts the mean by {rounded_by(column):g}"
         )
-    return Impossible(wish.text, f"no ε up to {MOST:g} is enough")
+    return Impossible(wish.text, f"even ε = {MOST:g} is not enough")
 
 
 # -- noisy rows --------------------------------------------------------------------------------------------------------

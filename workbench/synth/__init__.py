@@ -1,4 +1,4 @@
-"""Synthetic tables: rows drawn from a private model of a table; a new way is its file and a line in this list."""
+"""Synthetic tables: rows drawn from a private model of a table; a new method is a file and a line in this list."""
 
 from __future__ import annotations
 

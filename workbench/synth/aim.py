@@ -1,4 +1,4 @@
-"""``aim``: pairs chosen one after the other, each where the model so far is farthest off.
+"""``aim``: an adaptive choice of pairs of columns, each where the current model fits worst.
 
 After McKenna, Mullins, Sheldon & Miklau 2022, "AIM: an adaptive and iterative mechanism for differentially private
 synthetic data", PVLDB 15(11), with a fixed number of rounds, so that every query is declared and paid for beforehand:
@@ -7,7 +7,7 @@ synthetic data", PVLDB 15(11), with a fixed number of rounds, so that every quer
 2. In each round the pair of columns that the model fits worst is chosen by the exponential mechanism, among those with
    which the model stays below :data:`MOST_CELLS` cells; its table is measured and the model fitted anew.
 
-Unlike a tree, the chosen pairs may close circles: the model is one of cliques (:mod:`workbench.synth.cliques`). Cells
+Unlike a tree, the chosen pairs may form cycles: the model is one of cliques (:mod:`workbench.synth.cliques`). Cells
 that would be mostly noise are joined as in ``mst``.
 
 *Score of a pair.* Σ over cells |N − E|, N the exact table and E the model's, rounded to whole numbers; less a public
@@ -134,8 +134,8 @@ def _small_enough(tree: CliqueTree, pairs: list[tuple[int, int]]) -> list[tuple[
 
 AIM = Synthesiser(
     name="aim",
-    title="The pairs that the model lacks",
-    help="measures every column, then, again and again, the pair of columns that the model fits worst",
+    title="Adaptive choice of pairs",
+    help="measures every column, then repeatedly the pair of columns that the model fits worst",
     needs_target=False,
     queries=_queries,
     ask=_ask,

@@ -1,4 +1,4 @@
-"""Rows drawn by their chances, so that a model learned from them is the one that the chances are of.
+"""Balanced sampling of a binary target, so that a model trained on the drawn rows matches the probabilities.
 
 A logistic regression is where Σ (its chance − whether the row has the name)·x over the rows is 0, for every column x.
 Names drawn row by row keep that in expectation; of a few hundred rows, the model that is learned from them is as far

@@ -1,4 +1,4 @@
-"""What a synthesiser is: the queries it pays for, and how their answers become a distribution on a tree."""
+"""The base of synthesisers: queries that are paid for, and tables from their answers."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Questions:
         self.cancel.check()
         query = next(self._queries, None)
         if query is None:
-            raise UndeclaredError(f"a query of {what} was asked that was not declared, and so not paid for")
+            raise UndeclaredError(f"the query of {what} was not declared, so its cost was not charged")
         return query
 
     def _done(self, query: Query, columns: Sequence[int], cells: tuple[int, ...]) -> None:

@@ -1,31 +1,28 @@
-"""``chances``: a target of names, drawn by the chances that a private model gives each row.
+"""``chances``: a categorical target drawn from the predicted probabilities of a private model.
 
-1. A part of the budget trains private logistic regression (:mod:`workbench.learners.logistic_regression`) on the rows,
-   each value read as the middle of its cell. With a δ and many rows it sees products of two columns: what two of them
-   say of the target only together, for every pair, which tables of three columns have for a few.
-2. The rest is spent on where the other columns lie:
+1. A part of the budget trains private logistic regression (:mod:`workbench.learners.logistic_regression`), each value
+   read as the midpoint of its cell. With a δ and many rows the model includes products of two columns: it learns the
+   joint effect of every pair on the target, where tables of three columns do so only for a few.
+2. The rest measures the other columns:
 
-   * of a model that sees products as ``mst`` spends it: every column alone, the target too, and a tree of pairs of the
-     others;
-   * of another one with the table of every column with the target, as ``marginals``; but of columns so many that noise
-     hides such tables, numbers are taken for normal: asked is only how far above and below the model's means the rows
-     of each name lie, in all columns at once, which costs a hundredth of the tables' noise.
+   * with products in the model, as ``mst`` does: every column alone, the target too, and a tree of pairs of the others;
+   * without, by the table of every column with the target, as ``marginals`` does. If there are so many columns that
+     noise hides these tables, numeric columns are assumed normal: the only query is the sum of distances above and
+     below the model's means, by class and in all columns at once, at a hundredth of the tables' noise.
 
-   What the target is beside them is the model's part, so that these need only lie about where the rows do.
-3. A drawn row's target is drawn by the model's chances, to a power with which the likeliest name is drawn as often as
-   the model names rows right. That is counted, too: the limits of a training's gradients make it too sure of itself, or
-   not sure enough.
+   The dependence of the target on these columns comes from the model, so only their own distribution is needed here.
+3. The target of a drawn row is sampled from the predicted probabilities, raised to a power that makes the most likely
+   class as frequent as the model's accuracy. Accuracy is a noisy count as well: clipped gradients make a model over- or
+   underconfident.
 
-   * A model of products: times a factor for each name, too, by which names are about as frequent as counted; and from
-     nine rows in ten that it names right the target is taken for what the other columns decide, so that each row has
-     the likeliest name.
-   * Another one: for all rows together, so that a model learned from them is this one
-     (:mod:`workbench.synth.balanced`).
+   * With products: each class has a further factor, so that classes are about as frequent as counted; from 90 %
+     accuracy on, the target is taken as determined by the other columns, and each row gets the most likely class.
+   * Without: all rows are drawn together, so that a model trained on them is the same (:mod:`.balanced`).
 
-It pays beside columns of names, of rows so many that the model sees products; and of two names with fewer rows, where
-the model knows how far each column spreads, or there are too many columns for tables
-(``tests/benchmarks/results/ten_tables.md``). Elsewhere (no δ, little ε), or where the target is of numbers, may be
-missing or is named by a statement of what is impossible, it is ``marginals``.
+It pays with categorical columns and so many rows that the model includes products; and for two classes with fewer
+rows, if the model knows the spread of each column or there are too many columns for tables
+(``tests/benchmarks/results/ten_tables.md``). Otherwise (no δ, a small ε), or if the target is numeric, may be missing
+or occurs in a statement of impossible combinations, the method is ``marginals``.
 """
 
 from __future__ import annotations
@@ -392,8 +389,8 @@ def shifted(chances: Doubles, wanted: Doubles, power: float) -> Doubles:
 
 CHANCES = Synthesiser(
     name="chances",
-    title="A target by the chances of a private model",
-    help="trains private logistic regression of a target of names, by whose chances it is drawn",
+    title="Target drawn from a private model",
+    help="trains a private logistic regression and draws a categorical target from its predicted probabilities",
     needs_target=True,
     queries=_queries,
     ask=_ask,

@@ -1,4 +1,4 @@
-"""A distribution over d columns that depend on each other in cliques, and its exact marginals.
+"""A distribution over d columns with dependence in cliques (a junction tree), and its exact marginals.
 
 p(x) ∝ Π over cliques e^(θ_C(x_C)). The cliques form a junction tree: those that share a column are connected through
 cliques that hold it, too. One pass of messages to the root and one back give every clique's marginal exactly

@@ -1,4 +1,4 @@
-"""A column as synthesis sees it: its public grid cut into few coarse cells."""
+"""Columns as a synthesiser sees them: the public grid of each, cut into a few coarse cells."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def coarse_columns(attributes: Sequence[Attribute], cuts: int = DEFAULT_CUTS) ->
         ParameterError: there is no column, or a fact is not declared.
     """
     if not attributes:
-        raise ParameterError("no column is left to synthesise", hint="protect at least one column in the plan")
+        raise ParameterError("there are no columns to synthesise", hint="protect at least one column in the plan")
     grids = [grid(attribute) for attribute in attributes]
     return tuple(CoarseColumn(g, min(cuts, g.cells.size) if g.cells.numeric else g.cells.size) for g in grids)
 

@@ -1,4 +1,4 @@
-"""The shares of an ordered column's cells, from noisy counts: a smooth density where noise hides everything else.
+"""Smooth densities of ordered columns from noisy counts of cells.
 
 Penalised likelihood of the logarithm of the density (Silverman 1982, "On the estimation of a probability density
 function by the maximum penalized likelihood method", Annals of Statistics), whose second differences are charged: the

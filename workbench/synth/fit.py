@@ -1,4 +1,4 @@
-"""The distribution on a tree of cliques that fits noisy tables best.
+"""Fits the distribution on a tree of cliques to noisy tables.
 
 Minimised over all distributions on the tree (McKenna, Sheldon & Miklau 2019, "Graphical-model based estimation and
 inference for differential privacy", ICML):

@@ -1,16 +1,16 @@
-"""``line``: as ``tan``, of what a private line through the other columns leaves of a target of numbers.
+"""``line``: private linear regression of a numeric target, with its residuals modelled as in ``tan``.
 
-1. A part of the budget trains private linear regression (:mod:`workbench.learners.linear_regression`) on the rows, each
-   value read as the middle of its cell.
-2. The rest is spent as ``tan`` spends it, on the table in which the target is what the line leaves of it: a number in
-   public cells about 0, the same for each row whatever the others are, as the line is released.
-3. The other columns and what is left are drawn as ``tan`` draws them; a drawn row's target is the line plus what is
-   left, within the declared bounds, and so in one of their public cells.
+1. A part of the budget trains private linear regression (:mod:`workbench.learners.linear_regression`), each value read
+   as the midpoint of its cell.
+2. The rest is spent as in ``tan``, on a table in which the residual replaces the target: a number in public cells
+   around 0. The regression is released, so the residual of a row depends on that row alone.
+3. The other columns and the residual are drawn as in ``tan``; a drawn row's target is prediction plus residual, clipped
+   to the declared bounds and put into one of their public cells.
 
-So every column has its say in the target, where tables of three know two at a time; and what the line does not know,
-such as what two columns do together, is in the tables. It pays with a δ, where the line is good and many queries cost
-little (``tests/benchmarks/results/ten_tables.md``). Where there is no line (a target of names, a single column beside
-it, a statement of what is impossible that names the target, or next to no ε) it is ``tan``.
+So every column contributes to the target, where tables of three columns use two at a time; and what the regression
+misses, such as interactions, is in the tables. It pays with a δ, if the regression is good and many queries cost little
+(``tests/benchmarks/results/ten_tables.md``). Without a regression (a categorical target, a single other column, a
+statement of impossible combinations with the target, or almost no ε) the method is ``tan``.
 """
 
 from __future__ import annotations
@@ -193,8 +193,8 @@ def _cuts(rows: int, budget: Budget, columns: int) -> int:
 
 LINE = Synthesiser(
     name="line",
-    title="A private line, and what it leaves",
-    help="trains a private linear regression of a target of numbers, and measures what it leaves as tan does",
+    title="Private regression and its residuals",
+    help="trains a private linear regression of a numeric target and measures its residuals as tan does",
     needs_target=True,
     queries=_queries,
     ask=_ask,

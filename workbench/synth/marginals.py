@@ -1,4 +1,4 @@
-"""``marginals``: the table of every column with the target, and no selection.
+"""``marginals``: the two-way table of every column with the target, without selection.
 
 The d − 1 two-way tables with the target are measured with equal shares of ε. Columns are then independent given the
 target, which is what a model that predicts it needs first. A target with many cells is measured alone, too, and in the
@@ -48,7 +48,7 @@ def _ask(questions: Questions) -> Tables:
 MARGINALS = Synthesiser(
     name="marginals",
     title="Every column with the target",
-    help="measures the table of every column with the target; the rest follows from these",
+    help="measures the two-way table of every column with the target; all other relations follow from these",
     needs_target=True,
     queries=_queries,
     ask=_ask,

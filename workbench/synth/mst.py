@@ -1,4 +1,4 @@
-"""``mst``: a tree of the pairs that depend most on each other.
+"""``mst``: a tree of the most strongly related pairs of columns.
 
 After McKenna, Miklau & Sheldon 2021, "Winning the NIST contest", J. Privacy and Confidentiality 11(3), at pure ε:
 
@@ -167,7 +167,7 @@ def shares_alone(measured: Sequence[Measured], rows: int, cancel: CancelToken) -
 MST = Synthesiser(
     name="mst",
     title="The strongest pairs",
-    help="measures every column, and the tables of a tree of pairs that it pays to choose",
+    help="measures every column and the two-way tables of a tree of strongly related pairs, chosen privately",
     needs_target=False,
     queries=_queries,
     ask=_ask,

@@ -1,4 +1,4 @@
-"""How long a synthesis takes and how much memory it needs, from public sizes alone; and when it is refused.
+"""Time and memory of a synthesis, from public sizes alone, and when it is refused.
 
 The constants were measured on two cores of a server (``tests/benchmarks/bench_synthesis_size.py``): times may be a few
 times larger or smaller elsewhere.
@@ -117,7 +117,7 @@ def require_bounded(setting: Setting, method: Synthesiser | None = None) -> None
         least = CliqueTree.of(setting.sizes, groups).cells + (sizes[-1] * sizes[-2] if len(sizes) > 1 else 0)
         if least > aim.MOST_CELLS:
             stated = f"the smallest model has {least:,} cells, above {aim.MOST_CELLS:,}"
-            raise ParameterError(stated, where, fewer + ("" if not groups else ", or less that is impossible"))
+            raise ParameterError(stated, where, fewer + ("" if not groups else ", or fewer impossible combinations"))
         return
     cells = sizes[0] * sum(sizes[1:])
     if cells > MOST_CELLS:
@@ -125,7 +125,7 @@ def require_bounded(setting: Setting, method: Synthesiser | None = None) -> None
     cells = cells if method is None else model_cells(method, setting)
     if groups and cells > MOST_CELLS:
         raise ParameterError(
-            f"with what is impossible the model could have {cells:,} cells, above {MOST_CELLS:,}",
+            f"with the impossible combinations the model could have {cells:,} cells, above {MOST_CELLS:,}",
             "--impossible",
-            "choose the method aim, or declare less",
+            "choose the method aim, or declare fewer combinations",
         )

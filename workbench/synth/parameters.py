@@ -1,4 +1,4 @@
-"""What a person chooses of a synthetic table, besides ε."""
+"""The parameters of a synthetic table, besides ε."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ class SynthesisParameters(Parameters):
 
     method: str | None = text(
         default=None,
-        help=f"{', '.join(_NAMES[:-1])}, or {_NAMES[-1]}: the one that is forecast best, from public numbers alone "
+        help=f"{', '.join(_NAMES[:-1])}, or {_NAMES[-1]}: the one with the best forecast, from public facts alone "
         "(default)",
     )
     target: str | None = text(
         default=None,
         title="Target column",
-        help='the column that others are to predict (default: the one with role = "target" in the plan)',
+        help='the column to predict from the others (default: the one with role = "target" in the plan)',
     )
     rows: int | None = integer(
         default=None,
         at_least=1,
         upto=MOST_ROWS,
         title="Rows drawn",
-        help="rows to draw (default: as many as the table has)",
+        help="number of synthetic rows (default: as many as the table has)",
     )
     cuts: int | None = integer(
         default=None,
         at_least=2,
         upto=MOST_CUTS,
-        help="equal parts of the range of each column of numbers (default: 16, fewer for few rows or a small epsilon)",
+        help="number of equal-width bins of each numeric column (default: 16, fewer for few rows or a small epsilon)",
     )
 
     impossible: str | None = text(
         default=None,
-        help='values that never occur together, as publicly known: "sex = male & pregnant = yes; age = 0..15 & '
+        help='combinations of values known to be impossible: "sex = male & pregnant = yes; age = 0..15 & '
         'job = retired"',
     )
 

@@ -1,4 +1,4 @@
-"""Where values lie within a model's cells: not at random, but as the cells of the other columns suggest.
+"""Positions of values within a model's cells: correlated with the cells of other columns.
 
 A model of few wide cells says nothing of what is inside them; values drawn there independently of each other lose a
 part of every correlation. Each ordered column is seen as a normal variable cut at its shares (polychoric correlation:

@@ -1,4 +1,4 @@
-"""Rows drawn from a distribution on a tree, with less variance than independent draws.
+"""Samples rows from a distribution on a tree, with less variance than independent draws.
 
 Everything here is post-processing of a fitted model. Column after column, from the root outwards (a column's parent is
 the combination of the earlier columns that it depends on):

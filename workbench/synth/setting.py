@@ -1,4 +1,4 @@
-"""The public facts of a synthesis, chosen in one place: a forecast and a study then have the release's own cuts.
+"""The public facts of a synthesis, in one place, so that forecast, study and release use the same cells.
 
 Statements of what is impossible (:mod:`workbench.data.impossible`) as cells that a synthetic table never holds.
 """
@@ -40,9 +40,7 @@ def cut_for(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> t
         for name, values in statement.parts:
             if name not in places:
                 raise ParameterError(
-                    f"the column {name!r} is not one of the synthetic table's",
-                    OPTION,
-                    f"choose one of {', '.join(places)}",
+                    f"the column {name!r} is not in the synthetic table", OPTION, f"choose one of {', '.join(places)}"
                 )
             column = out[places[name]]
             if column.ordered:
@@ -65,9 +63,9 @@ def masks(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tup
         cells = math.prod(columns[place].size for place, _ in parts)
         if cells > _MOST_CELLS:
             raise ParameterError(
-                f"a statement's table would have {cells:,} cells, above {_MOST_CELLS:,}",
+                f"the table of one statement would have {cells:,} cells, above {_MOST_CELLS:,}",
                 OPTION,
-                "name fewer columns in it",
+                "use fewer columns in it",
             )
         mask = np.ones((), dtype=bool)
         for place, values in parts:
@@ -104,7 +102,7 @@ def _cells(column: CoarseColumn, value: str) -> tuple[int, int]:
     raise ParameterError(
         f"{value!r} is not one of the public values of {column.name}",
         OPTION,
-        "write a value as it is released, or a range such as 0..15",
+        "write a value as released, or a range such as 0..15",
     )
 
 
@@ -114,7 +112,7 @@ def _number(column: CoarseColumn, text: str) -> float:
             return float(datetime.date.fromisoformat(text).toordinal())
         return float(text)
     except ValueError:
-        raise ParameterError(f"{text!r} is no end of a range of {column.name}", OPTION) from None
+        raise ParameterError(f"{text!r} is not a valid end of a range of {column.name}", OPTION) from None
 
 
 def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impossible]) -> None:
@@ -126,8 +124,8 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
     sizes = [column.size for column in columns]
     tree = CliqueTree.of(sizes, [places for places, _ in impossible])
     if tree.cells > _MOST_CELLS:
-        stated = f"the statements together join columns into {tree.cells:,} cells, above {_MOST_CELLS:,}"
-        raise ParameterError(stated, OPTION, "declare less")
+        stated = f"together the statements join columns into {tree.cells:,} cells, above {_MOST_CELLS:,}"
+        raise ParameterError(stated, OPTION, "declare fewer statements")
     potentials = tree.flat()
     for places, mask in impossible:
         home = tree.home(places)
@@ -135,7 +133,9 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
     found = tree.marginals(potentials)
     # Where every row breaks a statement, all of them together still get the whole chance.
     if any(found.of(places)[mask].sum() > 0 for places, mask in impossible):
-        raise ParameterError("no row at all is possible", OPTION, "leave a value of each column")
+        raise ParameterError(
+            "the statements make every row impossible", OPTION, "allow at least one value of each column"
+        )
 
 
 _NO_DELTA = Decimal(0)

@@ -1,4 +1,4 @@
-"""A synthesis from rows to rows: ask the paid queries, fit the model, draw."""
+"""A synthesis from start to end: run the paid queries, fit the model, draw rows."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
     least = min(query.paid.strength for query in queries)
     if least < LEAST_SHARE:
         raise ParameterError(
-            f"epsilon = {setting.epsilon} leaves {least:.2g} for each of {len(queries)} queries",
-            hint="give a larger one, or drop columns",
+            f"epsilon = {setting.epsilon} gives each of {len(queries)} queries only {least:.2g}",
+            hint="use a larger epsilon, or drop columns",
         )
 
 
@@ -107,7 +107,7 @@ def synthesised(
         codes = tables.finish(codes, ask.coins)
     for columns, mask in setting.impossible:
         if mask[tuple(codes[:, place] for place in columns)].any():
-            raise AssertionError("a row was drawn that cannot occur")
+            raise AssertionError("an impossible row was drawn")
     return SyntheticRows(setting.columns, codes, tuple(questions.answered), ask.releasable, tables.stated)
 
 
@@ -149,8 +149,8 @@ def place_of_target(
     if target is None:
         if synthesiser is not None and synthesiser.needs_target:
             raise ParameterError(
-                f"“{synthesiser.title}” measures every column with the target, and none is named",
-                hint=give("target", 'name it by --target, or by role = "target" in the plan, or choose mst'),
+                f"“{synthesiser.title}” needs a target column",
+                hint=give("target", 'set --target or role = "target" in the plan, or choose mst'),
             )
         return None
     if target not in names:

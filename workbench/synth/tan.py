@@ -1,16 +1,16 @@
-"""``tan``: every column with the target and with the column that it depends on most; cut where the rows are.
+"""``tan``: tree-augmented naive Bayes: every column with the target and one related column, in adaptive bins.
 
 After Friedman, Geiger & Goldszmidt 1997, "Bayesian network classifiers" (tree-augmented naive Bayes):
 
-1. Every column is measured alone, in fine public cells; of numbers a smooth density is made of them
-   (:mod:`workbench.synth.density`). Neighbouring cells are joined into parts of about equal share (rare names into
-   one), as many as noise lets the tables of step 3 have: the cells of the model. So bounds that are far too wide cost
-   little, and within a part values lie as the density says, and as those of the other columns suggest
+1. Every column is measured alone, in fine public cells; for numeric columns a smooth density is fitted to them
+   (:mod:`workbench.synth.density`). Neighbouring cells are merged into bins of about equal share (rare categories into
+   one), as many as the noise in the tables of step 3 allows: the cells of the model. So bounds that are far too wide
+   cost little; within a bin values follow the density and the bins of the other columns
    (:mod:`workbench.synth.positions`).
-2. d − 2 times, one pair of columns beside the target that joins two parts of the tree is chosen by the exponential
-   mechanism.
-3. The tables of the chosen pairs *with the target* are measured: d − 2 tables of three columns. What two columns say
-   of the target together is kept, which ``marginals`` takes for independent.
+2. d − 2 times, the exponential mechanism chooses a pair of columns (without the target) that joins two parts of the
+   tree.
+3. The tables of the chosen pairs *with the target* are measured: d − 2 tables of three columns. They keep the joint
+   effect of two columns on the target, which ``marginals`` assumes independent.
 
 *Score of a pair.* Σ over cells |N − E|, N the exact table of the pair with the target and E = the table of three
 independent columns by step 1, rounded to whole numbers; less a public number, what so many cells of so much noise are
@@ -183,8 +183,9 @@ def score(rows: CountsTables, columns: tuple[int, ...], coarser: Coarser, settin
 
 TAN = Synthesiser(
     name="tan",
-    title="Every column with the target and its nearest column",
-    help="measures every column finely, cuts it where the rows are, and measures the tables of pairs with the target",
+    title="Every column with the target and a related column",
+    help="measures every column in fine bins, merges them into bins of similar counts, and measures the tables of "
+    "related pairs with the target",
     needs_target=True,
     queries=_queries,
     ask=_ask,

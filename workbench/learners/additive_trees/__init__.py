@@ -1,1 +1,1 @@
-"""Boosted steps in single columns, in the manner of an explainable boosting machine."""
+"""Private additive models of shallow trees: an explainable boosting machine."""

@@ -1,4 +1,4 @@
-"""Boosted steps in single columns, for classes and for numbers: an explainable boosting machine.
+"""Additive trees for classification and regression: an explainable boosting machine.
 
 After Nori, Caruana, Bu, Shen & Kulkarni 2021, "Accuracy, interpretability, and differential privacy via explainable
 boosting" (ICML): the model is a sum of one function of each column, so that it can be read; the columns have their turn
@@ -54,15 +54,15 @@ class AdditiveParameters(Parameters):
     delta: float | None = chance_of_failure()
     ranges: str = ranges_of_columns()
     columns: int | None = how_many(
-        "columns used", 1000, "how many columns have their turn; by default as many as ε and the number of rows allow"
+        "columns used", 1000, "number of columns to use (default: as many as ε and the number of rows allow)"
     )
     cycles: int | None = how_many(
-        "cycles", 100, "how often each column has its turn; by default more where ε and the number of rows allow it"
+        "cycles", 100, "number of passes over the columns (default: from ε and the number of rows)"
     )
     parts: int | None = how_many(
         "parts",
         256,
-        "into how many parts the bounds of a number are cut; by default more where ε and the rows allow it",
+        "number of bins of a numeric column (default: from ε and the number of rows)",
     )
 
 
@@ -417,10 +417,8 @@ class AdditiveRegression(Additive[NumberModel]):
     model_type = NumberModel
 
 
-_ABOUT = "Each column has its turn: noisy sums of what is still wrong in its parts become smooth steps of one function."
+_ABOUT = "Fits one smooth function per column in turn, from noisy sums of the residuals in its bins."
 
-ADDITIVE_TREES = AdditiveTrees.described("Additive trees", f"{_ABOUT} The functions add up to the odds of each class.")
+ADDITIVE_TREES = AdditiveTrees.described("Additive trees", f"{_ABOUT} Their sum gives the odds of each class.")
 
-ADDITIVE_REGRESSION = AdditiveRegression.described(
-    "Additive regression", f"{_ABOUT} The functions add up to the number."
-)
+ADDITIVE_REGRESSION = AdditiveRegression.described("Additive regression", f"{_ABOUT} Their sum is the prediction.")

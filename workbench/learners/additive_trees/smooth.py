@@ -1,4 +1,4 @@
-"""What a noisy sum of each cell says of a step there: post-processing, which costs nothing.
+"""Smooth steps of a shape function from the noisy sum of each cell: post-processing, which costs nothing.
 
 A released sum is s = c·f + noise, where c is how much a cell knows (its noisy count, times the curvature of the loss),
 f the step that is looked for, and the noise that of the query, of the rows in the cell and of the count. The step is

@@ -1,1 +1,1 @@
-"""Private forests of few shallow trees: classes in their leaves, or numbers."""
+"""Private random forests of a few shallow trees, for classification and regression."""

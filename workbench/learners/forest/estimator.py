@@ -1,4 +1,4 @@
-"""Forests of few shallow trees for classes and for numbers, private or not, in one code path.
+"""Random forests of shallow trees for classification and regression, private or not, in one code path.
 
 What is asked (zero-out neighbours, noise on whole numbers), of each tree:
 
@@ -69,17 +69,17 @@ class TreesParameters(Parameters):
     trees: int | None = how_many(
         "trees",
         100,
-        "how many trees share the budget; by default one, and more where ε and the number of rows allow it",
+        "number of trees, which share the budget (default: one, more if ε and the number of rows allow)",
     )
     depth: int | None = how_many(
         "depth",
         MOST_DEPTH,
-        "how often a tree splits its rows in two; by default deeper where ε and the number of rows allow it",
+        "maximum depth of a tree (default: from ε and the number of rows)",
     )
     choice_share: float | None = part_of_epsilon(
-        "share of the splits",
+        "share for splits",
         None,
-        "the part of ε for choosing the splits; the rest is for the leaves. By default between 0.3 and 0.7",
+        "share of ε for choosing splits; the rest is for the leaves (default: between 0.3 and 0.7)",
     )
 
 
@@ -381,10 +381,10 @@ class ForestRegression(Forest[NumberModel]):
 
 RANDOM_FOREST = RandomForest.described(
     "Random forest",
-    "It chooses splits at public borders by noisy losses and adds noise to the counts of classes in the leaves.",
+    "Chooses splits at public thresholds by noisy losses and adds noise to the class counts in the leaves.",
 )
 
 FOREST_REGRESSION = ForestRegression.described(
     "Forest regression",
-    "It chooses splits at public borders by noisy losses and adds noise to the sums of numbers in the leaves.",
+    "Chooses splits at public thresholds by noisy losses and adds noise to the sums of the target in the leaves.",
 )

@@ -1,4 +1,4 @@
-"""One tree: its splits chosen by report-noisy-max, and what its leaves say once the noise is weighed.
+"""A single tree: splits chosen by report-noisy-max, and denoised leaf values.
 
 *The choice.* For each node and each way of splitting it, the loss is the sum of its children's least losses. One more
 row moves the losses of one node only, all of them upwards and by one unit at most, so that a place drawn for each node

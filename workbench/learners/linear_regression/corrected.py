@@ -1,4 +1,4 @@
-"""Linear regression from a sanitised table, knowing the public tables that its values went through.
+"""Linear regression from a sanitised table, corrected for the mechanisms of its values.
 
 The tables of two columns work independently: the mean product of their scores is the covariance of the true columns
 times the part of each that its table left (:mod:`workbench.learners.public_tables`). Divided by these it is unbiased
@@ -69,7 +69,7 @@ class CorrectedLineModel(CorrectedModel):
     def of_figures(cls, facts: SanitisedFacts, values: Mapping[str, Any]) -> Self:
         labels = list(Encoding(facts.attributes).labels)
         if plain_part(values, "columns", list) != labels:
-            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
+            raise ParameterError("the key 'columns' does not match the columns of this model", "the model")
         most, shape = 1 + _ROUNDING, (len(labels),)
         line = Line(
             numbers_part(values, "centre", shape, -most, most),

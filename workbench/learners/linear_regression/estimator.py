@@ -93,24 +93,23 @@ class LinearRegressionParameters(Parameters):
         advanced=True,
     )
     columns: int | None = how_many(
-        "columns used",
-        1000,
-        "how many columns are chosen from the table; by default as many as ε and the number of rows allow",
+        "columns used", 1000, "number of columns to select (default: as many as ε and the number of rows allow)"
     )
     selection_share: float = part_of_epsilon(
-        "share of the choice", 0.3, "the part of ε for choosing the columns; the rest is for the sums over them"
+        "share for selection", 0.3, "share of ε for selecting columns; the rest is for the sums over them"
     )
     norm_share: float | None = real(
         default=None,
         above=0,
         upto=1,
-        title="weight limit",
+        title="clipping limit",
         unit="of the largest",
-        help="a row whose products have more than this part of the largest norm counts for less; by default a tenth",
+        help="rows whose products have a larger norm are scaled down to this share of the largest norm (default: a "
+        "tenth)",
         advanced=True,
     )
     ridge: float = ridge_strength(
-        "how strongly coefficients are drawn to 0, as a multiple of what the size of the noise suggests"
+        "strength of the L2 penalty on coefficients, as a multiple of what the noise suggests"
     )
 
 
@@ -405,6 +404,6 @@ class LinearRegression(SummingEstimator[LinearRegressionModel]):
 
 LINEAR_REGRESSION = LinearRegression.described(
     "Linear regression",
-    "It chooses a few columns and adds noise to the sums that a line through them is computed from.",
+    "Selects a few columns and computes the regression on them from noisy sums of squares and products.",
     corrected=CorrectedLinearRegression,
 )

@@ -1,4 +1,4 @@
-"""Coefficients from noisy sums: post-processing, which costs nothing and is exact where there is no noise."""
+"""Coefficients from noisy sums: post-processing, which costs nothing and is exact without noise."""
 
 from __future__ import annotations
 

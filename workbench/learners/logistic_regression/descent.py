@@ -1,4 +1,4 @@
-"""With a δ: means, moments about them where rows are many, and rounds along the noisy gradient.
+"""Logistic regression with a δ: means and second moments, then noisy gradient descent.
 
 1. The *means* of the columns, two or three times: of rows less the centre found so far, at first the middle of bounds.
 2. The *moments* about them, the sums of products of the centred columns, where noise is small beside them: columns are

@@ -76,19 +76,18 @@ class LogisticRegressionParameters(Parameters):
     ranges: str = ranges_of_columns()
     weights_from: str = choice(
         choices=(BY_SIZE, SEARCH, SUMS),
-        titles={BY_SIZE: "whichever suits", SEARCH: "a search", SUMS: "noisy sums"},
+        titles={BY_SIZE: "by ε and rows", SEARCH: "a search", SUMS: "noisy sums"},
         default=BY_SIZE,
         title="weights from",
-        help="a search finds the best of many public weights; noisy sums compute them; ε and rows decide which suits",
+        help="a search picks the best of many public weights; noisy sums compute them; the default depends on ε and "
+        "the rows",
         advanced=True,
     )
     columns: int | None = how_many(
-        "columns used",
-        1000,
-        "how many columns the sums are asked for; by default as many as ε and the number of rows allow",
+        "columns used", 1000, "number of columns in the noisy sums (default: as many as ε and the number of rows allow)"
     )
     ridge: float = ridge_strength(
-        "how strongly weights are drawn to 0: the factor of half their squares beside the sum of the losses"
+        "strength of the L2 penalty: the factor of half the squared weights, added to the sum of losses"
     )
 
 
@@ -309,7 +308,7 @@ def _searched(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
         )
         (index,) = ask(label, directions)
         if not 0 <= index < setting.classes + len(directions) * setting.pattern.size:
-            raise ParameterError(f"the answer {index} is none of the candidates", label)
+            raise ParameterError(f"the answer {index} is not one of the candidates", label)
         found = candidate(index, directions, before, setting.pattern)
         before = found.direction
     weights, offsets = found.weights(setting.pattern)
@@ -325,7 +324,7 @@ def _from_sums(setting: Setting, ask: Answer) -> tuple[Doubles, list[int]]:
         for label in setting.choices:
             (column,) = ask(label, chosen)
             if column in chosen or not 0 <= column < setting.width:
-                raise ParameterError(f"the answer {column} is none of the columns that are left", label)
+                raise ParameterError(f"the answer {column} is not one of the remaining columns", label)
             chosen.append(column)
     answer = ask(SUMS_LABEL, chosen)
     deviation = setting.deviation(SUMS_LABEL)
@@ -418,7 +417,7 @@ class LogisticRegressionModel(Classifier[Setting]):
 
     def _read(self, label: str, asked: Any) -> list[int]:
         if label not in self.answers:
-            raise ParameterError("the answer is missing", label, "give a model that this program wrote")
+            raise ParameterError("the answer is missing", label, "use a model file written by this program")
         return self.answers[label]
 
     @property
@@ -471,6 +470,6 @@ class LogisticRegression(PrivateEstimator[LogisticRegressionModel]):
 
 LOGISTIC_REGRESSION = LogisticRegression.described(
     "Logistic regression, exact noise",
-    "It finds the best of many public weights by noisy scores, or computes weights from noisy sums.",
+    "Picks the best of many public weight vectors by noisy scores, or computes the weights from noisy sums.",
     short="Logistic, exact noise",
 )

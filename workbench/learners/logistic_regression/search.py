@@ -1,4 +1,4 @@
-"""The best of many public weights, found by report-noisy-max: what little data can still show.
+"""The best of many public weight vectors by report-noisy-max, for small tables or a small ε.
 
 A candidate is a direction (whole weights of the encoded columns), places at which it is cut, and the class on each side
 of a cut: the predictions of a logistic regression along one direction. Its score is the number of rows that it gets

@@ -1,4 +1,4 @@
-"""Sums of the rows of each class and of products, and the linear discriminant that is made of them.
+"""Noisy class sums and products, and the linear discriminant computed from them.
 
 A row is (1, x₁ … x_m) in whole numbers in [−K, K], with 1 as K. Asked for are, as one vector: K² and K·x_j of the rows
 of each class, (K² − x_j²)/2 and x_i·x_j (i < j) of all rows. Squares enter as in :mod:`.central.sums`, where

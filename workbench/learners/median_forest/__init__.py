@@ -1,1 +1,1 @@
-"""Sample-and-aggregate: forests or XGBoost on disjoint blocks of rows, answered by a private median."""
+"""Sample-and-aggregate: forests or XGBoost on disjoint blocks of rows, combined by a private median."""

@@ -1,4 +1,4 @@
-"""The rows dealt into blocks, and the ordinary model that is trained on each block alone.
+"""Assigns rows to blocks and trains an ordinary model on each block.
 
 What a drawn cell says of the median that it was drawn for: post-processing, which costs nothing.
 
@@ -85,7 +85,7 @@ class AskedRows:
         Raises:
             ParameterError: they are no such rows.
         """
-        wrong = ParameterError("the key 'asked' does not hold different rows of this model's columns", "the model")
+        wrong = ParameterError("the key 'asked' does not list distinct rows with this model's columns", "the model")
         if not isinstance(values, list) or not 1 <= len(values) <= MOST_ASKED:
             raise wrong
         for row in values:

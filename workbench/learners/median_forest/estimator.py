@@ -1,4 +1,4 @@
-"""Regression by sample-and-aggregate (Nissim, Raskhodnikova & Smith 2007, section 4), of forests or of XGBoost.
+"""Regression by sample-and-aggregate (Nissim, Raskhodnikova & Smith 2007, section 4) of forests or XGBoost.
 
 *The blocks.* Row i belongs to block i mod B, by its public place alone. On each block an ordinary model is trained,
 from its own rows and a public seed. The answer to a row x is a private median of the B predictions for x, each clamped
@@ -64,35 +64,36 @@ class MedianParameters(Parameters):
         upto=1e6,
         symbol="ε",
         title="cost of each prediction",
-        help="how much one prediction may reveal about one row; a release costs this times the rows to predict",
+        help="how much one prediction may reveal about one row; a release costs this times the number of rows to "
+        "predict",
     )
     ask: str | None = text(
         default=None,
         file="table",
         title="rows to predict",
         empty="public rows",
-        help="a file of public rows with the columns of the table; a release answers and publishes these and no others",
+        help="a file of public rows with the columns of the table; only these are predicted, and they are published",
     )
     blocks: int | None = integer(
         default=None,
         at_least=1,
         upto=MOST_BLOCKS,
         title="blocks",
-        help="into how many disjoint blocks the rows are dealt; by default from ε and the number of rows",
+        help="number of disjoint blocks of rows (default: from ε and the number of rows)",
     )
     aggregate: str = choice(
         choices=AGGREGATES,
         default=EXPONENTIAL,
         title="median by",
-        help="exponential: a cell drawn by its rank among the answers; smooth: noise by smooth sensitivity",
+        help="exponential: exponential mechanism over cells by rank; smooth: noise by smooth sensitivity",
         advanced=True,
     )
     cells: int = integer(
         default=64,
         at_least=2,
         upto=512,
-        title="cells of the answer",
-        help="into how many values within its bounds the target is divided; fewer cells lose less to noise",
+        title="cells of a prediction",
+        help="number of equal cells of the target's range; fewer cells are less noisy but coarser",
         advanced=True,
     )
 
@@ -101,20 +102,20 @@ class MedianParameters(Parameters):
 class MedianForestParameters(MedianParameters):
     """With the size of each block's forest."""
 
-    trees: int = integer(default=10, at_least=1, upto=500, title="trees", help="trees of each block", advanced=True)
-    depth: int | None = how_many(
-        "depth", 30, "how often a tree splits its rows in two; by default until the rows of a leaf are alike"
+    trees: int = integer(
+        default=10, at_least=1, upto=500, title="trees", help="number of trees in each block", advanced=True
     )
+    depth: int | None = how_many("depth", 30, "maximum depth of a tree (default: until all rows in a leaf agree)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MedianXgboostParameters(MedianParameters):
     """With the size of each block's boosted trees."""
 
-    trees: int = integer(default=20, at_least=1, upto=1000, title="trees", help="trees of each block", advanced=True)
-    depth: int = integer(
-        default=3, at_least=1, upto=15, title="depth", help="how often a tree splits its rows in two", advanced=True
+    trees: int = integer(
+        default=20, at_least=1, upto=1000, title="trees", help="number of trees in each block", advanced=True
     )
+    depth: int = integer(default=3, at_least=1, upto=15, title="depth", help="maximum depth of a tree", advanced=True)
 
 
 _SURE, _RANKS = 3.0, 28.0
@@ -196,7 +197,7 @@ class AnsweredRows(Model[Setting]):
         self.asked = asked  # the rows
         self.cells = tuple(answers[_ANSWERS])  # the cell of each row's answer
         if not all(0 <= cell < setting.cells for cell in self.cells):
-            raise ParameterError(f"an answer is none of the {setting.cells:,} cells", "the model")
+            raise ParameterError(f"an answer is not one of the {setting.cells:,} cells", "the model")
 
     def events(self) -> tuple[PureDp, ...]:
         """Return what the fit cost: one event for each asked row."""
@@ -212,10 +213,10 @@ class AnsweredRows(Model[Setting]):
         if (places < 0).any():
             row = int(np.argmax(places < 0)) + 1
             raise InputError(
-                f"the model was not asked about this row when it was released: it answers {len(self.asked)} rows "
-                "alone, as each prediction costs epsilon",
+                f"the row is not among the {len(self.asked)} rows that this model predicts: each prediction "
+                "cost epsilon at release",
                 f"row {row}",
-                "predict the rows that it was asked about, or fit again and ask about others",
+                "predict rows from its list, or fit again with other rows to predict",
             )
         return places
 
@@ -412,7 +413,7 @@ class OrdinaryTrees:
 
 MEDIAN_FOREST = MedianForest.described(
     "Median of forests",
-    "It trains forests on disjoint blocks of rows and answers with a private median of their predictions; each "
+    "Trains forests on disjoint blocks of rows and predicts with a private median of their predictions; each "
     "prediction costs ε.",
     ordinary=partial(OrdinaryTrees, boost=False),
     each_prediction=True,
@@ -420,7 +421,7 @@ MEDIAN_FOREST = MedianForest.described(
 
 MEDIAN_XGBOOST = MedianXgboost.described(
     "Median of XGBoost",
-    "It trains XGBoost on disjoint blocks of rows and answers with a private median of their predictions; each "
+    "Trains XGBoost on disjoint blocks of rows and predicts with a private median of their predictions; each "
     "prediction costs ε.",
     ordinary=partial(OrdinaryTrees, boost=True),
     each_prediction=True,

@@ -1,1 +1,1 @@
-"""Private naive Bayes for numbers and names."""
+"""Private naive Bayes for numeric and categorical columns."""

@@ -1,4 +1,4 @@
-"""Naive Bayes from a sanitised table, knowing the public tables that its values went through.
+"""Naive Bayes from a sanitised table, corrected for the mechanisms of its values.
 
 The densities are those of the ordinary model, and so are its figures where the tables change nothing. Otherwise they
 begin from what all rows have in common; of each difference between classes the model takes the part that is more than
@@ -95,12 +95,12 @@ class CorrectedBayesModel(CorrectedModel):
         count = len(facts.target.values())
         sizes = numbers_part(values, "class_sizes", (count,), 0.0, _MOST_ROWS)
         if not sizes.all():
-            raise ParameterError("the key 'class_sizes' has a class of no size", "the model")
+            raise ParameterError("the key 'class_sizes' has an empty class", "the model")
         names = [a.name for a in facts.attributes]
         densities: dict[int, Density] = {}
         for given in plain_part(values, "densities", list):
             if not isinstance(given, dict) or given.get("column") not in names:
-                raise ParameterError("the key 'densities' does not name columns of this model", "the model")
+                raise ParameterError("the key 'densities' names columns that the model does not have", "the model")
             j = names.index(given["column"])
             if j in densities:
                 raise ParameterError("the key 'densities' names a column twice", f"column {names[j]}")

@@ -347,5 +347,7 @@ class NaiveBayes(SummingEstimator[NaiveBayesModel]):
 
 
 NAIVE_BAYES = NaiveBayes.described(
-    "Naive Bayes", "It counts the rows once and adds noise to the counts.", corrected=CorrectedNaiveBayes
+    "Naive Bayes",
+    "Adds noise to class counts, category counts and sums of numeric columns.",
+    corrected=CorrectedNaiveBayes,
 )

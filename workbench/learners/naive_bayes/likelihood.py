@@ -1,4 +1,4 @@
-"""Class-conditional densities of one attribute, made from noisy sums of known noise."""
+"""Class-conditional densities of one attribute, from noisy sums with known noise."""
 
 from __future__ import annotations
 

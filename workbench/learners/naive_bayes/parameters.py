@@ -28,7 +28,7 @@ class NaiveBayesParameters(Parameters):
     ranges: str = ranges_of_columns()
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
     count_share: float = part_of_epsilon(
-        "share of class sizes", 0.1, "the part of ε for counting the rows of each class; the rest is for the attributes"
+        "share for class sizes", 0.1, "share of ε for counting the rows of each class; the rest is for the attributes"
     )
     smoothing: float = real(
         default=1.0,
@@ -37,34 +37,37 @@ class NaiveBayesParameters(Parameters):
         symbol="α",
         title="added to counts",
         unit="rows",
-        help="extra rows counted for each value of a category, so that none has probability 0",
+        help="pseudo-count added to each category (additive smoothing), so that none has probability 0",
         advanced=True,
     )
     noise_limit: float = _in_half_ranges(
-        "noise limit of means",
+        "noise limit for means",
         0.1,
         1e6,
-        "if the class means would be noisier than this, only the most telling attributes are used",
+        "if class means would be noisier than this, only the most informative attributes are used",
     )
     choice_share: float = part_of_epsilon(
-        "share of the choice",
+        "share for selection",
         0.4,
-        "the part of ε for finding the most telling attributes where not all are used; less of a few columns",
+        "share of ε for selecting the most informative attributes, if not all are used; less with few columns",
     )
     mean_spread: float = _in_half_ranges(
-        "spread of means", 0.4, 10, "how far class means usually lie from the common mean; noisy means move towards it"
+        "spread of means",
+        0.4,
+        10,
+        "typical distance of class means from the overall mean; noisy means are shrunk towards it",
     )
     typical_variance: float = _in_half_ranges(
         "variance in a class",
         0.04,
         1,
-        "the usual variance within a class; noisy variances are shrunk towards it",
+        "typical variance within a class; noisy variances are shrunk towards it",
         "half-range²",
     )
     separate_below: float = _in_half_ranges(
-        "own variance below",
+        "separate variances below",
         0.005,
         1e6,
-        "with less noise than this each class has its own variance, else they share one",
+        "with less noise than this each class has its own variance; otherwise they share one",
         "half-range²",
     )

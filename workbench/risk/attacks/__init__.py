@@ -1,4 +1,4 @@
-"""Attacks on what was released: a new one is its file and an entry in this list.
+"""Attacks on releases: a new one is a file and an entry in this list.
 
 It then exists as ``workbench attack NAME``, in ``workbench.api.attack`` and in the window, with a form made from its
 request.
@@ -13,29 +13,29 @@ from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Given
 
 _RELEASE = Given(RELEASE, "the released table", "Release")
 _STATISTICS = Given(RELEASE, "the released statistics or table", "Release")
-_ORIGINAL = Given("original", "the rows that it was made from", "Original")
+_ORIGINAL = Given("original", "the original rows", "Original")
 _OTHERS = Given("control", "rows of other people, who were not released", "Control")
 _CONTROL = replace(_OTHERS, required=False)
 _KNOWN = Given("known", "the people that the attacker knows", "Known people")
 _TABLE = (_RELEASE, _ORIGINAL, _CONTROL)
 _MODEL = (
     Given(MODEL, "the folder of a released model", "Model"),
-    Given("members", "rows that it was trained on", "Members"),
+    Given("members", "the training rows", "Members"),
     Given("nonmembers", "rows of other people, who were not used", "Not members"),
 )
 
 ATTACKS: tuple[Attack, ...] = (
     Attack("singling-out", "Singling out", "find conditions that exactly one person meets", _TABLE),
     Attack("linkability", "Linkability", "join two files about the same people through the release", _TABLE),
-    Attack("inference", "Inference", "guess a secret from what is known about a person", _TABLE),
+    Attack("inference", "Inference", "guess a secret column from what is known about a person", _TABLE),
     Attack("membership", "Membership", "find out who was used to train a model", _MODEL),
     Attack(
         "closest",
         "Distance to the closest record",
-        "find out who is in a release from its nearest rows",
+        "find out who is in a release by distance to the closest released row",
         (_RELEASE, _ORIGINAL, _OTHERS),
     ),
-    Attack("inversion", "Model inversion", "infer a column of a person from a model and all her other columns", _MODEL),
+    Attack("inversion", "Model inversion", "infer one column of a person from a model and the other columns", _MODEL),
     Attack(
         "reconstruction",
         "Reconstruction",

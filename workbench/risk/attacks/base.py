@@ -1,4 +1,4 @@
-"""What an attack is: what it is given, what can be chosen, and the function that runs it."""
+"""The base of attacks: inputs, options, and the function that runs an attack."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from workbench.signals.events import Emit
 RELEASE, MODEL = "release", "model"
 
 SEED = IntegerField(at_least=0, upto=2**63 - 1, title="seed", help="seed of the attacker's choices", advanced=True)
-PEOPLE = IntegerField(at_least=10, upto=100_000, title="attacks", help="how many people are attacked")
+PEOPLE = IntegerField(at_least=10, upto=100_000, title="attacks", help="number of people to attack")
 CHANCE = RealField(
     above=0,
     below=1,
-    title="known chance",
+    title="known probability",
     empty="not known",
-    help="chance of being right without a person's row, where that is known, such as 0.5 for a planted coin",
+    help="probability of a right guess without the person's row, if it is known, such as 0.5 for a planted coin flip",
     advanced=True,
 )
 """Parameters that several attacks have."""
@@ -78,7 +78,7 @@ class Subject:
     def attacked(self, people: str = "original") -> tuple[Table, ...]:
         """Return the released table, that of the people, and the control set where there is one."""
         if self.release is None:
-            raise ParameterError("no release is given", hint="name the released table")
+            raise ParameterError("the released table is missing", hint="name the released table")
         control = self.tables.get("control")
         return self.release, self.tables[people], *([] if control is None else [control])
 

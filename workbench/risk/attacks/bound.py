@@ -1,4 +1,4 @@
-"""What a guarantee allows an attacker, as a bound that holds for every attack and every table.
+"""The bound that a privacy guarantee puts on every attacker, for every attack and every table.
 
 **One person.** An attack on the person of row i is a set S of outputs: those on which it is right about her. (ε, δ)
 says P(S) ≤ e^ε·Q(S) + δ, where Q is the release of a neighbouring table, and the same of the outputs outside S. So, if
@@ -49,7 +49,7 @@ class Guarantee:
         return self.epsilon is not None and not self.why_not
 
 
-NOTHING = Guarantee(why_not="There is no certificate beside it: no ε bounds what an attacker learns.")
+NOTHING = Guarantee(why_not="There is no certificate: no ε bounds what an attacker learns.")
 
 
 def most(p: float, epsilon: float, delta: float = 0.0) -> float:

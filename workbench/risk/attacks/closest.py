@@ -1,4 +1,4 @@
-"""Distance to the closest record: who was used is nearer to the released rows than who was not.
+"""Distance to the closest record: people in the data are closer to the released rows than others.
 
 Both the original and the control rows are compared with the released ones: a person near to some released row is said
 to have been used, or one who is nearer to it than to all other people of both tables. Beside it is how many
@@ -30,9 +30,9 @@ class Closest(Parameters):
     """Whose distances are compared."""
 
     attacks: int = integer(
-        default=2000, at_least=20, upto=100_000, symbol="N", help="how many people of each table are attacked"
+        default=2000, at_least=20, upto=100_000, symbol="N", help="number of people to attack in each table"
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the choice of people", advanced=True)
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the sample of people", advanced=True)
 
 
 def run(subject: Subject, request: Closest, emit: Emit, cancel: CancelToken) -> Outcome:

@@ -1,4 +1,4 @@
-"""Columns of several tables on one scale: numbers where every table holds numbers, else codes of their words.
+"""Columns of several tables on one scale: numeric if numeric in every table, else category codes.
 
 The first table is the release: values of the others are written as it writes them, where it is generalised: 43 as
 ``40-44``, 01230 as ``012**``. The attacker knows how a release was generalised, as its labels show it: ranges, marks at
@@ -62,7 +62,9 @@ def common_columns(tables: Sequence[Table], names: Sequence[str] = (), *, withou
     shared = tuple(names) or tuple(n for n in tables[0].names if all(n in table.names for table in tables))
     shared = tuple(name for name in shared if name != without)
     if not shared:
-        raise InputError("the tables share no column", tables[0].source, "give tables with the same column names")
+        raise InputError(
+            "the tables have no column in common", tables[0].source, "use tables with the same column names"
+        )
     columns = [_column(tables, name) for name in shared]
     matrices = tuple(
         np.column_stack([values[i] for values, _ in columns]).reshape(tables[i].rows, len(shared))

@@ -1,4 +1,4 @@
-"""Inference: a person's secret is guessed from what is known of her (Giomi et al. 2023).
+"""Attribute inference: a person's secret is predicted from known columns (Giomi et al. 2023).
 
 The attacker looks for the released row that is nearest to what is known, and says its secret. The naive attacker always
 says what is most common in the release. A number is right within a tolerance. Whether the guess is right depends on the
@@ -35,7 +35,7 @@ class Inference(Parameters):
         longest=1000,
         title="secret column",
         empty="the last column",
-        help="the column that is guessed (default: the last one)",
+        help="the column to guess (default: the last one)",
     )
     known: tuple[str, ...] | None = texts(
         default=None,
@@ -50,7 +50,7 @@ class Inference(Parameters):
         at_least=0,
         upto=1,
         title="tolerance",
-        help="a guess of a number is right within this share of it",
+        help="a numeric guess counts as right within this share of the true value",
         advanced=True,
     )
     chance: float | None = declared_by(CHANCE, default=None)
@@ -65,10 +65,10 @@ def columns_of(names: tuple[str, ...], secret: str | None, known: tuple[str, ...
     """
     chosen = secret or next((name for name in reversed(names) if name not in (known or ())), None)
     if chosen is None:
-        raise ParameterError("every column is known, and none is secret", hint="name other columns", field="known")
+        raise ParameterError("every column is known, so none is secret", hint="name other columns", field="known")
     others = list(known or [name for name in names if name != chosen])
     if chosen in others or not others:
-        raise ParameterError(f"the secret {chosen!r} cannot be known", hint="name other columns", field="known")
+        raise ParameterError(f"the secret column {chosen!r} cannot be known", hint="name other columns", field="known")
     return chosen, others
 
 

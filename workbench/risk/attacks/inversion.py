@@ -33,10 +33,10 @@ class Inversion(Parameters):
     """What is inferred."""
 
     secret: str | None = text(
-        default=None, longest=1000, symbol="c", help="the column that is inferred (default: the last one it reads)"
+        default=None, longest=1000, symbol="c", help="the column to infer (default: the last one that the model reads)"
     )
-    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="how many people are attacked")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the choice of people", advanced=True)
+    attacks: int = integer(default=2000, at_least=10, upto=100_000, symbol="N", help="number of people to attack")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the sample of people", advanced=True)
 
 
 def run(subject: Subject, request: Inversion, emit: Emit, cancel: CancelToken) -> Outcome:
@@ -46,7 +46,7 @@ def run(subject: Subject, request: Inversion, emit: Emit, cancel: CancelToken) -
     require_prediction(model.card, model.task)
     people = People.read(model, subject.tables["members"], subject.tables["nonmembers"])
     if people.X.ndim != 2:
-        raise InputError("the model reads images, and a pixel is no secret", hint="attack its members instead")
+        raise InputError("the model reads images, and no pixel is a secret", hint="use the membership attack instead")
     place, secret = _secret(model, request.secret)
     truth, values = _parts(secret, people.X[:, place])
     known = truth >= 0

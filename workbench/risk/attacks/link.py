@@ -1,4 +1,4 @@
-"""Linking: people whom the attacker knows by name are looked up in the release by what she knows of them.
+"""Record linkage: the attacker looks known people up in the release by their known values.
 
 A person is found where exactly one released row has her values in the chosen columns; then everything else in that row
 is said to be hers. Where her other values are known too, they show how often that is true. Without a control set this
@@ -25,7 +25,7 @@ from workbench.signals.events import Emit
 class Link(Parameters):
     """How people are looked up."""
 
-    on: tuple[str, ...] = texts(shortest=1, title="look up by", help="the columns by which people are looked up")
+    on: tuple[str, ...] = texts(shortest=1, title="look up by", help="the columns to look people up by")
 
 
 def run(subject: Subject, request: Link, emit: Emit, cancel: CancelToken) -> Outcome:
@@ -46,8 +46,8 @@ def run(subject: Subject, request: Link, emit: Emit, cancel: CancelToken) -> Out
         places, here = shared.places(others), found >= 0
         rows, people = shared.tables[0][found[here]][:, places], shared.tables[1][here][:, places]
         confirmed = float(((rows == people) | (np.isnan(rows) & np.isnan(people))).all(axis=1).mean())
-        notes = (f"Of the people found, {percent(confirmed)} have every other known value of their row.",)
-    stated = f"Exactly one released row has the values of {percent(main.value)} of the people that the attacker knows"
+        notes = (f"For {percent(confirmed)} of the people found, every other known value of the row matches.",)
+    stated = f"{percent(main.value)} of the people that the attacker knows match exactly one released row"
     return Outcome(
         attack="link",
         main=main,

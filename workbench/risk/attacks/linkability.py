@@ -1,4 +1,4 @@
-"""Linkability: two files about the same people are joined by what the release says (Giomi et al. 2023).
+"""Linkability: joins two files about the same people through the release (Giomi et al. 2023).
 
 One attacker knows some columns of a person, another one knows others. Both look for the released rows that are nearest
 to what they know. If one row is among the nearest of both, the two files are linked. The naive attacker links the files
@@ -38,14 +38,14 @@ class Linkability(Parameters):
         shortest=1,
         title="second file",
         empty="the other columns",
-        help="columns of the second file (default: the columns that are left)",
+        help="columns of the second file (default: the remaining columns)",
     )
     secret: str | None = text(
         default=None, longest=1000, title="secret column", empty="no column", help="a column that neither file has"
     )
     attacks: int = declared_by(PEOPLE, default=2000)
     neighbours: int = integer(
-        default=1, at_least=1, upto=100, title="nearest rows", help="how many of the nearest rows are compared"
+        default=1, at_least=1, upto=100, title="nearest rows", help="number of nearest rows to compare"
     )
     seed: int = declared_by(SEED, default=0)
 
@@ -98,7 +98,7 @@ def _files(names: tuple[str, ...], request: Linkability) -> tuple[list[str], lis
     both = [name for name in first if name in second]
     if both:
         what = f"the column {both[0]!r} is in both files"
-        raise ParameterError(what, hint="give each file columns of its own", field="others")
+        raise ParameterError(what, hint="give each file different columns", field="others")
     if not first or not second:
-        raise ParameterError("one of the two files has no column", hint="name the columns of both", field="others")
+        raise ParameterError("one of the two files has no column", hint="list the columns of both", field="others")
     return first, second

@@ -1,4 +1,4 @@
-"""Membership inference on a released model, from its predictions and from models trained again as its card says."""
+"""Membership inference on a released model, from its predictions and shadow models trained as its card states."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ class Membership(Parameters):
         default=16,
         at_least=0,
         upto=1024,
-        title="models trained again",
-        help="how many models the attacker trains to compare with; 0: none, which is quick and weaker",
+        title="shadow models",
+        help="number of shadow models that the attacker trains; 0: none, which is fast but weaker",
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="of the noise and the rows of those models")
+    seed: int = integer(
+        default=0, at_least=0, upto=2**63 - 1, help="seed of the noise and the rows of the shadow models"
+    )
 
 
 @runtime_checkable
@@ -94,8 +96,8 @@ def filled_rows(model: OpenedModel, table: Table, least: int) -> tuple[NDArray[A
     filled = has_target(y)
     if filled.sum() < least:
         # Not how many: an attack that fails shows no figure of the rows.
-        what = f"fewer than {least} of its rows have a {task(model.task).noun} to be predicted"
-        raise InputError(what, table.source, "give more rows")
+        what = f"fewer than {least} of its rows have a {task(model.task).noun} to predict"
+        raise InputError(what, table.source, "use more rows")
     return X[filled], y[filled]
 
 
@@ -103,10 +105,10 @@ def require_prediction(card: Mapping[str, Any], made: str) -> None:
     """Refuse the model of a card where it makes groups or columns: ``made`` is its task.
 
     Raises:
-        InputError: it predicts nothing that could be right or wrong.
+        InputError: it has no predictions that can be right or wrong.
     """
     if made not in (CLASSIFICATION, REGRESSION):
-        what = f"the model {card['model']} predicts nothing that could be right or wrong"
+        what = f"the model {card['model']} has no predictions that can be right or wrong"
         raise InputError(what, hint="attack a model that predicts a column")
 
 
@@ -174,7 +176,7 @@ def run(subject: Subject, request: Membership, emit: Emit, cancel: CancelToken) 
     return outcome_of(guesses, subject.guarantee, () if again or not request.shadows else (_NOT_AGAIN,))
 
 
-_NOT_AGAIN = "The model was made of a release, so no others were trained to compare with."
+_NOT_AGAIN = "The model was trained on a release, so no shadow models were trained."
 
 
 def infer(
@@ -186,7 +188,7 @@ def infer(
     emit: Emit = ignore,
     cancel: CancelToken = NEVER,
 ) -> tuple[Separation, ...]:
-    """Return what each way to guess finds."""
+    """Return what each membership attack finds."""
     found, chances = likelihood(model.model, model.target, people.X, people.y)
     shadows = None if again is None else shadows_of(people, again, request, emit, cancel)
     return separations(Seen(found, chances, shadows), people.members, guarantee, request.seed)
@@ -202,7 +204,7 @@ def shadows_of(
 
 
 def separations(seen: Seen, members: int, guarantee: Guarantee, seed: int) -> tuple[Separation, ...]:
-    """Return how well each way to guess finds that the first rows are members; all intervals hold together."""
+    """Return how well each membership attack finds that the first rows are members; all intervals hold together."""
     able = [way for way in GUESSES if way.can(seen)]
     guesses = []
     for way in able:
@@ -218,7 +220,7 @@ def outcome_of(
     notes: tuple[str, ...] = (),
     attack: str = NAME,
 ) -> Outcome:
-    """Return the outcome of the way to guess that finds most: its intervals allow for having been chosen."""
+    """Return the outcome of the membership attack that finds most: its intervals allow for having been chosen."""
     best = max(guesses, key=lambda found: found.auc.value)
     lower = max(guesses, key=lambda found: found.epsilon_lower)
     figures: Mapping[str, Any] = {
@@ -246,22 +248,22 @@ def _found(right: Rate, *, of_model: bool) -> str:
     value, half = percent(right.value), 50 * (right.high - right.low)
     if of_model:
         return (
-            "An attacker who guesses whether somebody was used is right 50.0 % of the time; with the model "
-            f"{value} ± {half:.1f} %."
+            "An attacker who guesses whether a person was in the training data is right 50.0 % of the time; "
+            f"with the model {value} ± {half:.1f} %."
         )
     return (
-        "An attacker who guesses whether somebody was used is right 50.0 % of the time; with the release "
+        "An attacker who guesses whether a person was in the data is right 50.0 % of the time; with the release "
         f"{value} ± {half:.1f} %."
     )
 
 
 def _sentences(best: Separation, lower: Separation, guarantee: Guarantee) -> list[str]:
-    """Return what a reader needs beside it: the best way to guess, its rates, and what follows for ε."""
+    """Return what a reader needs beside it: the best membership attack, its rates, and what follows for ε."""
     few, more = (percent(best.tpr[share].value) for share in FALSE_SHARES)
     said = [
-        f"Of two people, one of whom was used, the best way to guess ({guess(best.guess).title}) names her in "
-        f"{percent(best.auc.value)} ({percent(best.auc.low)} to {percent(best.auc.high)}).",
-        f"At 0.1 % false alarms it catches {few} of those who were used, at 1 % {more}.",
+        f"Of two people, one of whom was in the data, the best method ({guess(best.guess).title}) picks the "
+        f"right one in {percent(best.auc.value)} of cases ({percent(best.auc.low)} to {percent(best.auc.high)}).",
+        f"At a false positive rate of 0.1 % it identifies {few} of the people in the data, at 1 % {more}.",
     ]
     if lower.epsilon_lower:
         said.append(f"This is a lower bound on ε: at least {lower.epsilon_lower:.3g}, with 95 % confidence.")

@@ -1,4 +1,4 @@
-"""The nearest rows of a release, by a distance of numbers and words (Gower 1971)."""
+"""Nearest rows of a release, by Gower's distance of numeric and categorical values (1971)."""
 
 from __future__ import annotations
 

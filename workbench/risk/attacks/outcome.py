@@ -1,4 +1,4 @@
-"""What every attack gives: how often it was right, beside a guess, beside people who were not released, beside ε."""
+"""The outcome of an attack: success rate compared with guessing, with people not released, and with ε."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from workbench.risk.attacks.bound import Guarantee, most
 LEVEL = 0.95  # confidence of the intervals where nothing else is asked for
 
 NO_CONTROL = (
-    "Without a control set, what the attack learned about these people cannot be separated from what holds for "
-    "everybody: the risk is not corrected. Released rows cannot be held out afterwards; keep some back before a "
-    "release."
+    "Without a control set, what the attack learned about these people cannot be separated from what is true "
+    "of everybody: the risk is not corrected. Rows cannot be held out after a release; keep some back before it."
 )
 NO_BOUND = (
-    "Without a control set no bound follows: ε limits what a person's own row adds, not what holds for everybody."
+    "Without a control set there is no bound: ε limits what a person's own row adds, not what is true of everybody."
 )
 
-NOT_COVERED = "An attack that fails proves nothing: another one may succeed. ε bounds all of them, for what it covers."
+NOT_COVERED = "A failed attack proves nothing: another one may succeed. ε bounds all attacks on what it covers."
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def bounded(guarantee: Guarantee, control: Rate | None, chance: Rate | None = No
     Args:
         guarantee: what the release promises.
         control: its share on the control set: the bound is that of replace-one (:mod:`workbench.risk.attacks.bound`).
-        chance: the known chance of somebody who never saw her row: the bound is that of zero-out.
+        chance: the known probability of somebody who never saw her row: the bound is that of zero-out.
     """
     if not guarantee.holds or guarantee.epsilon is None:
         return None

@@ -1,4 +1,4 @@
-"""Reconstruction: many counts give back each person's secret bit (Dinur & Nissim 2003).
+"""Reconstruction: recovers each person's secret bit from many counts (Dinur & Nissim 2003).
 
 The attacker knows some columns of everybody and the released counts of people who meet a condition on these *and* have
 the bit. A linear programme looks for shares x in [0, 1] of the bit that agree with the counts best (least sum of
@@ -55,8 +55,8 @@ class Reconstruction(Parameters):
         default=None,
         longest=1000,
         title="value of the bit",
-        empty="chosen by itself",
-        help="its value that is the bit (default: the last of two, the commonest of more)",
+        empty="chosen automatically",
+        help="its value to reconstruct as a bit (default: the last of two, the most frequent of more)",
     )
     known: tuple[str, ...] | None = texts(
         default=None,
@@ -70,10 +70,10 @@ class Reconstruction(Parameters):
         at_least=10,
         upto=_MOST_PEOPLE,
         title="people",
-        help="how many people are reconstructed, of released rows",
+        help="number of people to reconstruct, with released rows",
     )
     counts: int = integer(
-        default=1000, at_least=10, upto=20_000, title="counts", help="how many counts are used, of released rows"
+        default=1000, at_least=10, upto=20_000, title="counts", help="number of counts to use, with released rows"
     )
     chance: float | None = declared_by(CHANCE, default=None)
     seed: int = declared_by(SEED, default=0)
@@ -108,7 +108,7 @@ def solved(people: Bits, counts: Matrix) -> Matrix:
         method="highs",
     )
     if found.x is None:
-        raise InputError("the linear programme was not solved", "reconstruction", "use fewer people or counts")
+        raise InputError("the linear programme could not be solved", "reconstruction", "use fewer people or counts")
     shares: Matrix = (found.x[:unknown] / sizes)[of.ravel()]
     return shares
 
@@ -169,13 +169,13 @@ def _bit(shared: CommonColumns, place: int, value: str | None, original: Table) 
             return float(words.index(value) if words else float(value))
         except ValueError:
             what = f"the column {shared.names[place]!r} has no value {value!r}"
-            raise ParameterError(what, original.source, "name one that occurs", field="value") from None
+            raise ParameterError(what, original.source, "choose a value that occurs", field="value") from None
     cells = np.concatenate([t[:, place] for t in shared.tables])
     values, counts = np.unique(cells[~np.isnan(cells)], return_counts=True)
     if not len(values):
         raise InputError(f"the column {shared.names[place]!r} is empty", original.source, "name another secret")
     if len(values) == 1:  # a guess is always right, and so is an attack
-        what = f"the column {shared.names[place]!r} has one value as released"
+        what = f"the column {shared.names[place]!r} has only one released value"
         raise InputError(what, original.source, "name another secret")
     return float(values[-1 if len(values) == 2 else counts.argmax()])
 
@@ -231,7 +231,7 @@ def _in_group(group: str, shared: CommonColumns, rows: Matrix) -> Bits:
         place = shared.place(name) if name in shared.names else -1
         if place < 0:
             raise InputError(
-                f"the original has no column {name!r}", "statistics", "give the table that they were made from"
+                f"the original has no column {name!r}", "statistics", "use the table that they were computed from"
             )
         cells, words = rows[:, place], shared.words[place]
         if words:
@@ -268,8 +268,8 @@ def _of_rows(
     parts = [values[i] for values, i in zip((released, people, strangers), within, strict=True)]
     if len(parts[1]) > _MOST_PEOPLE:
         # Not how many: an attack that fails shows no figure of the rows.
-        what = f"more than {_MOST_PEOPLE:,} people are alike in what is known"
-        raise InputError(what, "reconstruction", "let the attacker know more columns")
+        what = f"more than {_MOST_PEOPLE:,} people have the same known values"
+        raise InputError(what, "reconstruction", "add known columns")
     has = parts[0][:, secret] == bit
     scale = len(people) / max(len(released), 1)
     met: list[list[Bits]] = [[], []]

@@ -50,7 +50,7 @@ class SinglingOut(Parameters):
     """How singling out is attacked."""
 
     attacks: int = integer(
-        default=2000, at_least=10, upto=100_000, title="attacks", help="how many conditions are tested"
+        default=2000, at_least=10, upto=100_000, title="attacks", help="number of conditions to test"
     )
     mode: str = choice(
         choices=(MULTIVARIATE, UNIVARIATE),
@@ -59,17 +59,17 @@ class SinglingOut(Parameters):
         help="conditions on several columns, or on one",
     )
     columns: int = integer(
-        default=3, at_least=1, upto=50, title="columns of a condition", help="columns of a multivariate condition"
+        default=3, at_least=1, upto=50, title="columns per condition", help="columns per multivariate condition"
     )
     known: tuple[str, ...] | None = texts(
         default=None,
         shortest=1,
         title="known columns",
         empty="any column",
-        help="columns that conditions may name (default: all)",
+        help="columns that conditions may use (default: all)",
     )
     secret: str | None = text(
-        default=None, longest=1000, title="secret column", empty="no column", help="a column that no condition names"
+        default=None, longest=1000, title="secret column", empty="no column", help="a column that no condition uses"
     )
     seed: int = declared_by(SEED, default=0)
 
@@ -132,11 +132,11 @@ def run(subject: Subject, request: SinglingOut, emit: Emit, cancel: CancelToken)
     hits = _counts(found, people, watch)
     notes: tuple[str, ...] = ()
     if not len(found):
-        notes = ("No condition was found that holds for exactly one row of the release.",)
+        notes = ("No condition was found that exactly one released row meets.",)
     elif len(found) < request.attacks:
         notes = (
-            f"Only {len(found):,} different conditions that hold for one row of the release were found, of "
-            f"{request.attacks:,} that were wanted.",
+            f"Only {len(found):,} different conditions that exactly one released row meets were found, of "
+            f"{request.attacks:,} requested.",
         )
     of = len(guesses)  # where no condition was found, every attack failed
     base, allowed = None, None

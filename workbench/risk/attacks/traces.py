@@ -1,4 +1,4 @@
-"""Location traces: how many people do a few points (a place at an hour) single out?
+"""Location traces: the share of people that a few points (a place at an hour) single out.
 
 De Montjoye et al. (2013) found that four points single out 95 % of 1.5 million people whose telephones were located by
 antenna and hour for 15 months. This repeats their count on a generated sample, which holds no real person: everybody
@@ -37,14 +37,16 @@ class Traces(Parameters):
         help="points that the attacker knows about a person",
     )
     people: int = integer(
-        default=10_000, at_least=100, upto=200_000, title="people", help="people of the generated sample"
+        default=10_000, at_least=100, upto=200_000, title="people", help="number of people in the generated sample"
     )
-    days: int = integer(default=30, at_least=1, upto=365, title="days", help="days that they are located for")
-    places: int = integer(default=400, at_least=9, upto=10_000, title="places", help="places of their city")
+    days: int = integer(default=30, at_least=1, upto=365, title="days", help="number of days of location data")
+    places: int = integer(default=400, at_least=9, upto=10_000, title="places", help="number of places in the city")
     visits: int = integer(
-        default=100, at_least=_MOST_POINTS, upto=2_000, title="visits", help="visits of a person, on average"
+        default=100, at_least=_MOST_POINTS, upto=2_000, title="visits", help="average number of visits per person"
     )
-    hours: int = integer(default=1, at_least=1, upto=24, title="hours of one time", help="hours that count as one time")
+    hours: int = integer(
+        default=1, at_least=1, upto=24, title="hours per time slot", help="hours that count as one time slot"
+    )
     attacks: int = declared_by(PEOPLE, default=2000)
     seed: int = integer(
         default=0, at_least=0, upto=2**63 - 1, title="seed", help="seed of sample and points", advanced=True

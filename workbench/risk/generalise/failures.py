@@ -103,37 +103,38 @@ class Failure:
 
 
 FOUND = {
-    "homogeneity": "The {sensitive} of {rows} of {published} people is certain: everybody who is published as {labels} "
-    "has “{value}”.",
-    "background": "Whoever can rule out one value knows the {sensitive} of {rows} of {published} people: of those who "
-    "are published as {labels}, for example, “{value}”.",
+    "homogeneity": "The {sensitive} of {rows} of {published} people is certain: everybody published as {labels} has "
+    "“{value}”.",
+    "background": "Whoever can rule out one value knows the {sensitive} of {rows} of {published} people: for example, "
+    "“{value}” for those published as {labels}.",
     "composition": "Two generalised tables of these rows, each allowed by itself, reveal the {sensitive} of {rows} of "
-    "{published} people when they are compared: of whoever is {labels}, only “{value}” is in both classes.",
+    "{published} people when they are compared: for {labels}, only “{value}” is in both classes.",
 }
 NONE = {
     "homogeneity": "No class has a single {sensitive}.",
-    "background": "Ruling out one value leaves every {sensitive} open.",
-    "composition": "The second table leaves every {sensitive} open.",
+    "background": "Ruling out one value reveals no {sensitive}.",
+    "composition": "The second table reveals no {sensitive}.",
 }
 INSTEAD = (
-    "Noisy rows with ε = {epsilon} would let a belief in “{value}” of {prior} become {allowed} at the most, whatever "
-    "else is known and whatever the rows are."
+    "Noisy rows with ε = {epsilon} would let a belief of {prior} in “{value}” rise to at most {allowed}, "
+    "whatever else is known and whatever the rows are."
 )
 RULED_OUT = (
-    "With “{ruled_out}” ruled out, noisy rows with ε = {epsilon} would let a belief in “{value}” of {prior} become "
-    "{allowed} at the most, whatever the rows are."
+    "With “{ruled_out}” ruled out, noisy rows with ε = {epsilon} would let a belief of {prior} in “{value}” "
+    "rise to at most {allowed}, whatever the rows are."
 )
 BOTH = (
-    "Two releases of noisy rows add up: with ε = {epsilon} together, a belief in “{value}” of {prior} could become "
-    "{allowed} at the most."
+    "Two releases of noisy rows add up: with ε = {epsilon} together, a belief of {prior} in “{value}” could "
+    "rise to at most {allowed}."
 )
 REACHED = (
-    "If {sensitive} went through k-ary randomised response over its {values} values, an attacker who knows whose row "
-    "is whose would believe in “{value}” with {believed} on average where it is true."
+    "If {sensitive} were released by k-ary randomised response over its {values} values, an attacker who knows "
+    "whose row is whose would believe a true “{value}” with probability {believed} on average."
 )
 REACHED_BY_BOTH = (
-    "If {sensitive} went through k-ary randomised response over its {values} values twice, with half of ε each time, "
-    "an attacker who knows whose row is whose would believe in “{value}” with {believed} on average where it is true."
+    "If {sensitive} were released twice by k-ary randomised response over its {values} values, with half of ε "
+    "each time, an attacker who knows whose row is whose would believe a true “{value}” with probability "
+    "{believed} on average."
 )
 
 

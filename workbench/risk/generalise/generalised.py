@@ -1,4 +1,4 @@
-"""A generalised table: how its rows are recoded, what it is, and what a model learns from it.
+"""A generalised table: how rows are recoded, its properties, and what a model learns from it.
 
 Local recoding and cell suppression are heuristics in which rows are generalised by different amounts. Rows that are
 allowed leave with what they have lost so far; those that remain climb further together. In local recoding an attribute
@@ -87,7 +87,7 @@ def _recoded(search: Search, step: int) -> Outcome:
         outcome = _outcome(search, rest)
     if outcome is None:
         raise InputError(
-            "no recoding was found", hint="allow more suppressed rows, or ask for less", code="no-solution"
+            "no recoding was found", hint="allow more suppressed rows, or relax the privacy models", code="no-solution"
         )
     search.best = goal.loss.of(outcome), outcome
     return outcome
@@ -166,14 +166,10 @@ class Method(Parameters):
     method: str = choice(
         choices=tuple(METHODS),
         default="optimal",
-        help="optimal or greedy: one level for each column; local: levels differ by row; cells: only single cells go",
+        help="optimal or greedy: one level per column; local: levels differ by row; cells: suppresses single cells",
     )
-    loss: str = choice(
-        choices=tuple(one.name for one in LOSSES), default="granularity", help="what is as small as possible"
-    )
-    suppression: float = real(
-        default=0, at_least=0, upto=1, symbol="R", help="the share of rows that may be left out at the most"
-    )
+    loss: str = choice(choices=tuple(one.name for one in LOSSES), default="granularity", help="the loss to minimise")
+    suppression: float = real(default=0, at_least=0, upto=1, symbol="R", help="maximum share of suppressed rows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +281,7 @@ def chosen_models(given: Iterable[PrivacyModel]) -> tuple[PrivacyModel, ...]:
     """
     found = tuple(model for model in given if model.asked)
     if not found:
-        raise ParameterError("no privacy model is asked for", hint="give k, for example")
+        raise ParameterError("no privacy model is selected", hint="set k, for example")
     return found
 
 
@@ -300,13 +296,13 @@ def answerable(
     models = chosen_models(given)
     for model in models:
         if model.needs == "sensitive" and not asked.sensitive:
-            what = f"{model.title} is about a sensitive column, and none is named"
-            raise ParameterError(what, "sensitive", "name one")
+            what = f"{model.title} needs a sensitive column"
+            raise ParameterError(what, "sensitive", "choose one")
         if model.needs == "population" and not population:
-            what = f"{model.title} needs a table of the population, and none is given"
-            raise ParameterError(what, "population", "give one")
+            what = f"{model.title} needs a table of the population"
+            raise ParameterError(what, "population", "choose one")
     if loss(how.loss).needs == "target" and asked.target is None:
-        raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
+        raise ParameterError("the loss classification needs a column to predict", "target", "choose one")
     return models
 
 
@@ -346,7 +342,9 @@ def generalise(
     search = Search(made, goal, emit, cancel)
     outcome = METHODS[how.method](search)
     if not len(outcome.sizes):
-        raise InputError("every row would be left out", hint="ask for less, or add hierarchies", code="no-solution")
+        raise InputError(
+            "every row would be suppressed", hint="relax the privacy models, or add hierarchies", code="no-solution"
+        )
     return Generalised(table, asked, models, how, outcome, tuple(search.tried.values()))
 
 

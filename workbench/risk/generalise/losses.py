@@ -143,7 +143,7 @@ def log2(values: Reals) -> Reals:
 GRANULARITY: Loss = of_cells(
     name="granularity",
     title="granularity",
-    help="the share of all values that a published label may be, on average over cells: 0 to 1",
+    help="the share of all values that a published label covers, averaged over cells: 0 to 1",
     cells=lambda problem: problem.spread,
 )
 
@@ -166,7 +166,7 @@ def _entropy_cells(problem: Problem) -> Sequence[Sequence[Reals]]:
 NONUNIFORM_ENTROPY: Loss = of_cells(
     name="entropy",
     title="non-uniform entropy",
-    help="the uncertainty about a value that its label leaves, as a share of that without any label: 0 to 1",
+    help="the entropy of a value given its label, as a share of its entropy without the label: 0 to 1",
     cells=_entropy_cells,
 )
 
@@ -178,7 +178,7 @@ def _squares(sizes: Whole) -> float:
 DISCERNIBILITY = Loss(
     name="discernibility",
     title="discernibility",
-    help="the sum over rows of how many rows are like it; a suppressed row counts as like all",
+    help="the sum over rows of the size of their class; a suppressed row counts as in a class with all rows",
     of=lambda outcome: _squares(outcome.sizes) + float(outcome.suppressed) * outcome.problem.rows,
     least=lambda problem, groups: _squares(groups.sizes),
     # The squares of sizes that add up to n are least where all are equal.
@@ -189,7 +189,7 @@ DISCERNIBILITY = Loss(
 AVERAGE_CLASS_SIZE = Loss(
     name="class-size",
     title="average class size",
-    help="the rows per class; all suppressed rows together count as one class",
+    help="the mean number of rows per class; all suppressed rows count as one class",
     of=lambda outcome: outcome.problem.rows / max(len(outcome.sizes) + (outcome.suppressed > 0), 1),
     least=lambda problem, groups: problem.rows / max(occupied(groups), 1),
     floor=lambda problem: np.asarray(problem.rows / most_classes(problem)),
@@ -198,7 +198,7 @@ AVERAGE_CLASS_SIZE = Loss(
 
 def _target(problem: Problem) -> Sensitive:
     if problem.target is None:
-        raise ParameterError("the loss classification predicts a column, and none is named", "target", "name one")
+        raise ParameterError("the loss classification needs a column to predict", "target", "choose one")
     return problem.target
 
 
@@ -211,7 +211,7 @@ def _right(problem: Problem, groups: Groups, judged: Truths) -> int:
 CLASSIFICATION = Loss(
     name="classification",
     title="classification",
-    help="the share of rows that a vote within their class predicts wrongly; a suppressed row counts as wrong",
+    help="the share of rows that a majority vote in their class predicts wrongly; a suppressed row counts as wrong",
     of=lambda outcome: 1 - _right(outcome.problem, outcome.groups, outcome.kept) / outcome.problem.rows,
     least=lambda problem, groups: 1 - _right(problem, groups, groups.occupied) / problem.rows,
     floor=no_floor,

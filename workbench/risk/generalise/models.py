@@ -81,10 +81,10 @@ class KAnonymity(PrivacyModel):
 
     name = "k-anonymity"
     title = "k-anonymity"
-    help = "every combination of quasi-identifiers is that of at least k rows (Sweeney 2002)"
+    help = "at least k rows share every combination of quasi-identifiers (Sweeney 2002)"
     survives = True
 
-    k: int | None = integer(default=None, at_least=1, upto=10**9, symbol="K", help="rows that every class has at least")
+    k: int | None = integer(default=None, at_least=1, upto=10**9, symbol="K", help="minimum rows per class")
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
         """Return which classes have k rows."""
@@ -101,12 +101,12 @@ class DistinctDiversity(PrivacyModel):
 
     name = "distinct-l-diversity"
     title = "distinct ℓ-diversity"
-    help = "every class has at least ℓ different sensitive values (Machanavajjhala 2006)"
+    help = "every class has at least ℓ distinct sensitive values (Machanavajjhala 2006)"
     survives = True
     needs = "sensitive"
 
     l: int | None = integer(  # noqa: E741  the letter of the literature and of the command line
-        default=None, at_least=1, upto=10**6, symbol="L", help="different sensitive values that every class has"
+        default=None, at_least=1, upto=10**6, symbol="L", help="minimum number of distinct sensitive values per class"
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
@@ -124,11 +124,7 @@ class EntropyDiversity(PrivacyModel):
     needs = "sensitive"
 
     entropy_l: float | None = real(
-        default=None,
-        at_least=1,
-        upto=1e6,
-        symbol="L",
-        help="exp(entropy) of the sensitive values that every class has",
+        default=None, at_least=1, upto=1e6, symbol="L", help="minimum exp(entropy) of the sensitive values per class"
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
@@ -143,7 +139,7 @@ class RecursiveDiversity(PrivacyModel):
 
     name = "recursive-l-diversity"
     title = "recursive (c, ℓ)-diversity"
-    help = "the most frequent sensitive value of a class is rarer than c times those from the ℓ-th on"
+    help = "the most frequent sensitive value of a class is rarer than c times the ℓ-th and all rarer values together"
     needs = "sensitive"
 
     recursive_c: float | None = real(
@@ -164,11 +160,11 @@ class Closeness(PrivacyModel):
 
     name = "t-closeness"
     title = "t-closeness"
-    help = "in every class the sensitive values are distributed nearly as among all rows (earth mover's distance)"
+    help = "in every class the distribution of sensitive values is close to that of all rows (earth mover's distance)"
     needs = "sensitive"
 
     t: float | None = real(
-        default=None, at_least=0, upto=1, symbol="T", help="how far a class's sensitive values are from those of all"
+        default=None, at_least=0, upto=1, symbol="T", help="maximum distance of a class from all rows"
     )
     distance: str = choice(choices=DISTANCE_CHOICES, default=AUTO, help=DISTANCE_HELP)
 
@@ -210,10 +206,10 @@ class Likeness(PrivacyModel):
     needs = "sensitive"
 
     beta: float | None = real(
-        default=None, above=0, upto=1e6, symbol="B", help="how much more frequent a sensitive value may be in a class"
+        default=None, above=0, upto=1e6, symbol="B", help="maximum relative increase in the share of a value"
     )
     enhanced: bool = boolean(
-        default=False, flag="beta_enhanced", help="limit frequent values more, by -ln of their share (with β)"
+        default=False, flag="beta_enhanced", help="stricter limit for frequent values, by -ln of their share (with β)"
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
@@ -239,14 +235,14 @@ class Presence(PrivacyModel):
 
     name = "delta-presence"
     title = "δ-presence"
-    help = "the probability that one of a population is in the table is between two limits (Nergiz 2007)"
+    help = "the probability that a member of the population is in the table is between two limits (Nergiz 2007)"
     needs = "population"
 
     presence_upto: float | None = real(
-        default=None, above=0, upto=1, help="highest probability that one of the population is in the table"
+        default=None, above=0, upto=1, help="maximum probability that a member of the population is in the table"
     )
     presence_from: float = real(
-        default=0, at_least=0, upto=1, help="lowest probability that one of the population is in the table"
+        default=0, at_least=0, upto=1, help="minimum probability that a member of the population is in the table"
     )
 
     def __post_init__(self) -> None:
@@ -279,12 +275,12 @@ class KMap(PrivacyModel):
 
     name = "k-map"
     title = "k-map"
-    help = "every combination of quasi-identifiers is that of at least k people of a population"
+    help = "at least k people of a population share every combination of quasi-identifiers"
     survives = True
     needs = "population"
 
     k_map: int | None = integer(
-        default=None, at_least=1, upto=10**9, symbol="K", help="people of the population that every class has"
+        default=None, at_least=1, upto=10**9, symbol="K", help="minimum people of the population per class"
     )
 
     def allows(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:
@@ -299,9 +295,9 @@ class AverageRisk(PrivacyModel):
 
     name = "average-risk"
     title = "average risk"
-    help = "the number of classes per row, which is the average risk of a row, is at most a limit"
+    help = "the number of classes per row (the average risk of a row) is at most a limit"
     average_risk: float | None = real(
-        default=None, above=0, upto=1, symbol="R", help="highest number of classes per row: the average risk of a row"
+        default=None, above=0, upto=1, symbol="R", help="maximum number of classes per row (the average risk of a row)"
     )
 
     def suffices(self, problem: Problem, groups: Groups, judged: Truths) -> Truths:

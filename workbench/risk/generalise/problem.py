@@ -1,4 +1,4 @@
-"""The rows as the search sees them: coded once, then only grouped.
+"""The rows as the search reads them: coded once, then only grouped.
 
 Rows with one combination of quasi-identifiers are one *entry*. A node of the lattice is a level for each
 quasi-identifier. Its classes are made from the classes of a finer node that was grouped before, so that no row is read
@@ -219,13 +219,13 @@ def problem(
         InputError: the table has no row or lacks a column, or a value has no line in its hierarchy.
     """
     if not asked.quasi:
-        raise InputError("no quasi-identifier is named", table.source, "name the columns that an outsider may know")
+        raise InputError("no quasi-identifiers are given", table.source, "list the columns that an outsider may know")
     if not table.rows:
         raise InputError("the table has no rows", table.source, "give at least one row")
     for name in asked.sensitive:
         if name in asked.quasi:
-            what = f"the column {name} is a quasi-identifier and sensitive"
-            raise InputError(what, table.source, "name it in one of the two lists")
+            what = f"the column {name} is both a quasi-identifier and sensitive"
+            raise InputError(what, table.source, "list it only once")
     both = [table] if population is None else [table, population]
     codes, occurring = [], []
     for name in asked.quasi:

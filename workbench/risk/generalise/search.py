@@ -104,8 +104,8 @@ class Search:
             InputError: no node is allowed.
         """
         if self.best is None:
-            what = "no generalisation of this table meets what is asked for"
-            raise InputError(what, hint="allow more suppressed rows, or ask for less", code="no-solution")
+            what = "no generalisation of this table meets the privacy models"
+            raise InputError(what, hint="allow more suppressed rows, or relax the privacy models", code="no-solution")
         return self.best[1]
 
 
@@ -143,8 +143,8 @@ def optimal(search: Search) -> Outcome:
     """
     problem = search.problem
     if problem.nodes > MOST_NODES:
-        what = f"the lattice has {problem.nodes:,} nodes, and at most {MOST_NODES:,} are searched whole"
-        raise InputError(what, hint="choose the method greedy or local, or hierarchies with fewer levels")
+        what = f"the lattice has {problem.nodes:,} nodes, too many for an exhaustive search (at most {MOST_NODES:,})"
+        raise InputError(what, hint="choose the method greedy or local, or use hierarchies with fewer levels")
     bound: Lattice = np.broadcast_to(search.goal.loss.floor(problem), _shape(problem)).astype(np.float64) * _EXACT
     out = np.zeros(bound.shape, dtype=np.bool_)
     for node in _by_bound(bound, search, out):

@@ -1,4 +1,4 @@
-"""Generalisation hierarchies: what each value of a column becomes at each level, and ways to make one."""
+"""Generalisation hierarchies: the label of each value at each level, and builders."""
 
 from workbench.risk.hierarchies.builders import BUILDERS, Builder, builder
 from workbench.risk.hierarchies.hierarchy import ANY, Hierarchy, file_name, read_hierarchy

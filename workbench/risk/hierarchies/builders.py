@@ -1,4 +1,4 @@
-"""Ways to make a generalisation hierarchy, and which of them fits a column; folders with a file for each column.
+"""Builders of generalisation hierarchies, which of them fits a column, and folders of hierarchy files.
 
 A way is a :class:`Builder` with its parameters, and a line in :data:`BUILDERS`.
 """
@@ -30,7 +30,7 @@ Labels = list[Sequence[str]]  # of each level the labels of values
 
 @dataclass(frozen=True, kw_only=True)
 class Builder(Parameters):
-    """A way to make a hierarchy of the values of a column."""
+    """A hierarchy builder of the values of a column."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -69,7 +69,7 @@ def as_number(value: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ParameterError(f"the value {value!r} is not a number", hint="choose another way to make the hierarchy")
+        raise ParameterError(f"the value {value!r} is not a number", hint="choose another hierarchy builder")
     return number
 
 
@@ -79,7 +79,7 @@ def digits(number: float) -> str:
 
 
 def in_order(values: Sequence[str]) -> list[str]:
-    """Return values in the order of a hierarchy's file: numbers by size, other values by the alphabet."""
+    """Return values in the order of a hierarchy's file: numeric or alphabetical order."""
     try:
         return sorted(values, key=lambda value: (as_number(value), value))
     except ParameterError:
@@ -95,22 +95,20 @@ class Intervals(Builder):
 
     name = "intervals"
     title = "intervals"
-    help = "numbers become intervals that are wider at each level"
+    help = "groups numbers into intervals, wider at each level"
 
     widths: tuple[float, ...] | None = declared_by(
         LevelsField(
-            most=20,
-            help="the width of the intervals of each level, each a multiple of the one before",
-            empty="by range",
+            most=20, help="interval width of each level, each a multiple of the one before", empty="from range"
         ),
         default=None,
     )
-    start: float = real(default=0, at_least=-1e12, upto=1e12, help="a number at which an interval begins")
+    start: float = real(default=0, at_least=-1e12, upto=1e12, help="a number where an interval starts")
     lowest: float | None = real(
-        default=None, at_least=-1e12, upto=1e12, help="all numbers below it are one group", empty="none"
+        default=None, at_least=-1e12, upto=1e12, help="all numbers below this form one group", empty="none"
     )
     highest: float | None = real(
-        default=None, at_least=-1e12, upto=1e12, help="it and all above are one group", empty="none"
+        default=None, at_least=-1e12, upto=1e12, help="this and all numbers above form one group", empty="none"
     )
 
     def __post_init__(self) -> None:
@@ -119,7 +117,7 @@ class Intervals(Builder):
         for narrow, wide in itertools.pairwise(self.widths or ()):
             if not math.isclose(wide / narrow, round(wide / narrow), rel_tol=1e-9):
                 what = f"widths: {digits(wide)} is not a multiple of {digits(narrow)}"
-                raise ParameterError(what, hint="an interval would be cut by the next level; give multiples")
+                raise ParameterError(what, hint="the next level would split an interval; use multiples")
         if self.lowest is not None and self.highest is not None and not self.lowest < self.highest:
             raise ParameterError("lowest is not below highest", hint="swap or correct them", field="lowest")
 
@@ -170,10 +168,10 @@ class Dates(Builder):
 
     name = "dates"
     title = "dates"
-    help = "dates lose the day, then the month, then the year"
+    help = "reduces dates to coarser units at each level"
 
     steps: tuple[str, ...] = texts(
-        default=("month", "year", "decade"), shortest=1, help=f"what each level keeps: of {', '.join(UNITS)}"
+        default=("month", "year", "decade"), shortest=1, help=f"what each level keeps, from {', '.join(UNITS)}"
     )
 
     def __post_init__(self) -> None:
@@ -181,7 +179,7 @@ class Dates(Builder):
         super().__post_init__()
         unknown = [step for step in self.steps if step not in UNITS]
         if unknown:
-            raise ParameterError(f"{unknown[0]!r} is no part of a date", "steps", f"choose of {', '.join(UNITS)}")
+            raise ParameterError(f"{unknown[0]!r} is not a part of a date", "steps", f"choose from {', '.join(UNITS)}")
         object.__setattr__(self, "steps", tuple(sorted(self.steps, key=list(UNITS).index)))
 
     def levels(self, values: Sequence[str]) -> Labels:
@@ -194,7 +192,7 @@ def _date(value: str) -> datetime.date:
         return datetime.datetime.fromisoformat(value.strip()).date()
     except ValueError:
         what = f"the value {value!r} is not a date such as 2024-01-31"
-        raise ParameterError(what, hint="choose another way to make the hierarchy") from None
+        raise ParameterError(what, hint="choose another hierarchy builder") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,11 +201,13 @@ class Masking(Builder):
 
     name = "masking"
     title = "masking"
-    help = "characters are masked one after another, from the end or the beginning"
+    help = "masks characters from the end or the start"
 
-    end: str = choice(choices=("suffix", "prefix"), default="suffix", help="whether the last or the first are masked")
-    step: int = integer(default=1, at_least=1, upto=100, help="how many more characters each level masks")
-    keep: int = integer(default=1, at_least=0, upto=100, help="how many characters the last level before * keeps")
+    end: str = choice(
+        choices=("suffix", "prefix"), default="suffix", help="whether to mask the last or the first characters"
+    )
+    step: int = integer(default=1, at_least=1, upto=100, help="number of characters masked by each further level")
+    keep: int = integer(default=1, at_least=0, upto=100, help="number of characters kept at the last level before *")
 
     def levels(self, values: Sequence[str]) -> Labels:
         """Return the values with ever more characters masked."""
@@ -225,10 +225,10 @@ class Rounding(Builder):
 
     name = "rounding"
     title = "rounding"
-    help = "numbers are rounded more coarsely at each level"
+    help = "rounds numbers more coarsely at each level"
 
     steps: tuple[float, ...] = declared_by(
-        LevelsField(most=20, help="each level rounds what the level before it rounded to a multiple of this number"),
+        LevelsField(most=20, help="rounding unit of each level; each level rounds the numbers of the previous level"),
         default=(5.0, 10.0, 100.0),
     )
 
@@ -247,11 +247,11 @@ class Order(Builder):
 
     name = "order"
     title = "groups in order"
-    help = "neighbours in an order are joined into groups, and groups into larger ones"
+    help = "merges neighbouring values into groups, and groups into larger ones"
 
-    size: int = integer(default=2, at_least=2, upto=10_000, help="how many groups of a level the next one joins")
+    size: int = integer(default=2, at_least=2, upto=10_000, help="number of groups that the next level merges")
     order: tuple[str, ...] | None = texts(
-        default=None, help="the values in their order", empty="numbers by size, other values by the alphabet"
+        default=None, help="the values in order", empty="numeric or alphabetical order"
     )
 
     def levels(self, values: Sequence[str]) -> Labels:
@@ -260,7 +260,7 @@ class Order(Builder):
         place = {value: rank for rank, value in enumerate(order)}
         unknown = [value for value in values if value not in place]
         if unknown:
-            raise ParameterError(f"the value {unknown[0]!r} is not in the order", "order", "name every value once")
+            raise ParameterError(f"the value {unknown[0]!r} is not in the order", "order", "list every value once")
         out, size = Labels(), self.size
         while size < len(order):
             groups = [order[first : first + size] for first in range(0, len(order), size)]
@@ -276,12 +276,12 @@ class Tree(Builder):
 
     name = "tree"
     title = "category tree"
-    help = "categories are joined into groups, and groups into larger ones"
+    help = "groups categories, and merges groups into larger ones"
 
     groups: tuple[str, ...] = texts(
         default=(),
         repeated=True,
-        help="a group with its members, NAME = member | member; a member is a value or a group that is listed too",
+        help="a group and its members, NAME = member | member; a member is a value or another listed group",
         empty="NAME = member | member, NAME = member | member",
     )
 
@@ -314,7 +314,7 @@ _FEWEST_CODES, _SHORTEST_CODE = 5, 3
 
 
 def suggested(values: Sequence[str]) -> Builder:
-    """Return a way to make a hierarchy of values, by what they look like."""
+    """Return a hierarchy builder of values, by what they look like."""
     lengths = {len(value) for value in values}
     padded = any(value.startswith("0") and value.isdigit() and len(value) > 1 for value in values)
     coded = len(lengths) == 1 and min(lengths) >= _SHORTEST_CODE and all(any(map(str.isdigit, v)) for v in values)
@@ -345,7 +345,7 @@ def builder(name: str) -> type[Builder]:
     Raises:
         ParameterError: there is none; the message suggests a similar name.
     """
-    return named(BUILDERS, name, "way to make a hierarchy")
+    return named(BUILDERS, name, "hierarchy builder")
 
 
 def read_hierarchies(folder: Path, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> dict[str, Hierarchy]:
@@ -358,7 +358,7 @@ def read_hierarchies(folder: Path, quasi: Iterable[str], sensitive: Iterable[str
     for name in quasi:
         path = folder / file_name(name)
         if not path.is_file():
-            hint = f"put {path.name} there, or let --make write one"
+            hint = f"add {path.name}, or write one with --make"
             raise InputError(f"the column {name} has no hierarchy", str(path), hint, code="no-hierarchy", field=name)
         found[name] = read_hierarchy(path)
     for name in sensitive:
@@ -398,7 +398,7 @@ def way_of(words: str) -> tuple[str, Builder]:
     """
     column, equals, rest = words.partition("=")
     if not equals:
-        raise ParameterError(f"{words!r} is no way to make a hierarchy", "--build", "write COLUMN=BUILDER:key=value;…")
+        raise ParameterError(f"{words!r} is not a hierarchy builder", "--build", "write COLUMN=BUILDER:key=value;…")
     name, _, stated = rest.partition(":")
     chosen = builder(name.strip())
     declared = chosen.declared()
@@ -407,7 +407,7 @@ def way_of(words: str) -> tuple[str, Builder]:
         key, _, value = (part.strip() for part in pair.partition("="))
         if key not in declared:
             known = ", ".join(declared)
-            raise ParameterError(f"{key!r} is no parameter of {chosen.name}", "--build", f"choose of {known}")
+            raise ParameterError(f"{key!r} is not a parameter of {chosen.name}", "--build", f"choose from {known}")
         given[key] = declared[key].parse(value, f"{chosen.name} {key}")
     return column.strip(), chosen(**given)
 

@@ -1,4 +1,4 @@
-"""A generalisation hierarchy: what each value of an attribute becomes at each level, and its file.
+"""A generalisation hierarchy: the label of each value of an attribute at each level, and its file.
 
 The file has one line per value and one column per level, separated by semicolons, the value itself first: the format of
 ARX. There is usually no header, and the last level has one label, ``*``.
@@ -56,9 +56,9 @@ class Hierarchy:
                 if above.setdefault(lower, label) != label:
                     other = above[lower]
                     what = (
-                        f"level {number} separates what the one below joins: {lower!r} becomes {label!r} and {other!r}"
+                        f"level {number} splits a group of the level below: {lower!r} becomes {label!r} and {other!r}"
                     )
-                    raise InputError(what, hint="give values with one label one label above it")
+                    raise InputError(what, hint="give values that share a label the same label one level up")
 
     @property
     def values(self) -> tuple[str, ...]:

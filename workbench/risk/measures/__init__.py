@@ -1,4 +1,4 @@
-"""Measures of what an outsider could learn from a table; a new one is its file and a line in this list."""
+"""Re-identification risk measures of a table; a new one is a file and a line in this list."""
 
 from __future__ import annotations
 

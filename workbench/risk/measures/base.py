@@ -1,4 +1,4 @@
-"""What a measure reads of a table, and what it says."""
+"""The base of risk measures: input and result."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class RiskOptions(Parameters):
         at_least=1e-12,
         upto=1.0,
         symbol="F",
-        help="share of the population that the table has; without it the table is the whole population",
+        help="share of the population in the table; without it the table is the whole population",
     )
     threshold: float = real(
-        default=0.2, above=0.0, upto=1.0, symbol="R", help="count the rows whose risk is above this one"
+        default=0.2, above=0.0, upto=1.0, symbol="R", help="count the rows whose risk is above this value"
     )
     recursive: float = real(default=3.0, above=0.0, upto=1e6, symbol="c", help="c of recursive (c, ℓ)-diversity")
     distance: str = choice(choices=DISTANCE_CHOICES, default=AUTO, help=DISTANCE_HELP)
@@ -49,8 +49,8 @@ class RiskOptions(Parameters):
         at_least=1,
         upto=64,
         symbol="M",
-        help="most attributes in a set that is searched for special uniques (default: all but one, or what the limit "
-        "of work allows)",
+        help="maximum size of attribute sets searched for special uniques (default: all but one, or as many as the "
+        "work limit allows)",
     )
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class RiskOptions(Parameters):
         super().__post_init__()
         for name in self.quasi:
             if name in self.sensitive:
-                raise ParameterError(f"{name!r} is both quasi and sensitive", hint="leave it out of one of them")
+                raise ParameterError(f"{name!r} is both quasi and sensitive", hint="remove it from one of them")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Subject:
             if self.options.sample_fraction is not None:
                 hint = "leave --sample-fraction out"
                 raise ParameterError(
-                    "the population is given as a table and as a sample fraction", "--population", hint
+                    "the population is given both as a table and as a sample fraction", "--population", hint
                 )
 
     @property
@@ -157,7 +157,7 @@ class Subject:
             raise InputError(
                 "the population does not contain every row of the table",
                 self.population.source,
-                "give the table that these rows were taken from, with the same values",
+                "use the table that these rows were sampled from, with the same values",
             )
         return here
 

@@ -52,11 +52,9 @@ def _class_sizes_lines(found: Mapping[str, Any]) -> list[Line]:
         Line(
             "smallest class (k)",
             f"{found['k']:,}",
-            "rows in the smallest class: each row is like at least k − 1 others",
+            "rows in the smallest class: each row shares its quasi-identifiers with at least k − 1 others",
         ),
-        Line(
-            "unique rows", f"{found['unique']:,} ({percent(found['unique_share'])})", "rows that no other row is like"
-        ),
+        Line("unique rows", f"{found['unique']:,} ({percent(found['unique_share'])})", "rows unlike any other row"),
         Line("classes", f"{of['number']:,}", "groups of rows with the same quasi-identifiers"),
         Line("rows in a class, on average", f"{of['average']:.4g}"),
         Line("rows in the largest class", f"{of['largest']:,}"),
@@ -123,8 +121,8 @@ def reidentification(subject: Subject) -> dict[str, Any]:
 
 def _reidentification_lines(found: Mapping[str, Any]) -> list[Line]:
     risk, threshold = found["risk"], percent(found["risk"]["threshold"])
-    knows = "the chance that someone who knows that a person is in the table picks the right row"
-    guesses = "the chance for someone who does not know that the person is in the table"
+    knows = "probability of picking the right row for an attacker who knows that the person is in the table"
+    guesses = "the same for an attacker who does not know whether the person is in the table"
     prosecutor, journalist = risk["prosecutor"], risk["journalist"]
     return [
         Line("highest, presence known (prosecutor)", percent(prosecutor["highest"]), knows),
@@ -144,13 +142,13 @@ def _reidentification_lines(found: Mapping[str, Any]) -> list[Line]:
         Line(
             "average over all rows (marketer)",
             percent(risk["marketer"]["average"]),
-            "share of the rows found by guessing in each class",
+            "expected share of rows found by guessing within each class",
         ),
     ]
 
 
 REIDENTIFICATION = Measure(
-    "reidentification", "Risk of being found", "risk", reidentification, _reidentification_lines, anonymity=True
+    "reidentification", "Re-identification risk", "risk", reidentification, _reidentification_lines, anonymity=True
 )
 
 
@@ -177,17 +175,17 @@ def diversity(subject: Subject) -> dict[str, Any]:
 
 
 def _diversity_lines(found: Mapping[str, Any]) -> list[Line]:
-    lines, least = [], "how many values a class leaves open, at least"
+    lines, least = [], "minimum number of possible values per class"
     for column in found["diversity"]:
         name = column["name"]
         lines += [
-            Line(f"different values of {name} (distinct ℓ)", f"{column['distinct']}", least),
-            Line(f"even values of {name} (entropy ℓ)", f"{column['entropy']:.4g}", least),
-            Line(f"none dominates in {name} (recursive ℓ, c = {found['c']:g})", f"{column['recursive']}", least),
+            Line(f"distinct values of {name} (distinct ℓ)", f"{column['distinct']}", least),
+            Line(f"evenly distributed values of {name} (entropy ℓ)", f"{column['entropy']:.4g}", least),
+            Line(f"no dominant value of {name} (recursive ℓ, c = {found['c']:g})", f"{column['recursive']}", least),
             Line(
-                f"rows that give {name} away",
+                f"rows that reveal {name}",
                 f"{column['rows_given_away']:,} in {counted(column['classes_with_one_value'], 'class', 'classes')}",
-                "all rows of their class have one value",
+                "all rows of their class have the same value",
             ),
         ]
     return lines
@@ -223,15 +221,15 @@ def closeness(subject: Subject) -> dict[str, Any]:
 def _levels(subject: Subject, name: str, values: Sequence[str | None]) -> list[np.ndarray]:
     tree = subject.hierarchies.get(name)
     if tree is None:
-        hint = f"give a folder of hierarchies with {file_name(name)}, or another distance"
+        hint = f"use a folder of hierarchies with {file_name(name)}, or another distance"
         raise ParameterError(f"the sensitive column {name} has no hierarchy", "--distance", hint)
     return list(tree.of(values, name).codes[1:])
 
 
 _FAR = {
-    "equal": "how far sensitive values of a class are from those of the table, 0 to 1: any two differ equally",
-    "ordered": "how far sensitive values of a class are from those of the table, 0 to 1: values are steps of a scale",
-    "hierarchical": "how far sensitive values of a class are from those of the table, 0 to 1: values are in groups",
+    "equal": "distance of the sensitive values of a class from the table's, 0 to 1: any two values differ equally",
+    "ordered": "distance of the sensitive values of a class from the table's, 0 to 1: values are ordered",
+    "hierarchical": "distance of the sensitive values of a class from the table's, 0 to 1: values are in a hierarchy",
 }
 
 
@@ -246,7 +244,7 @@ def _closeness_lines(found: Mapping[str, Any]) -> list[Line]:
 
 CLOSENESS = Measure(
     "closeness",
-    "Distance from the whole (t-closeness)",
+    "Distance from the table (t-closeness)",
     "closeness",
     closeness,
     _closeness_lines,

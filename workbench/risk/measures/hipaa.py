@@ -1,4 +1,4 @@
-"""The eighteen identifiers of HIPAA's Safe Harbor (45 CFR 164.514(b)(2)), as hints from names and forms of values."""
+"""The eighteen identifiers of HIPAA's Safe Harbor (45 CFR 164.514(b)(2)): hints from column names and value formats."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     lines = [
         Line(h["column"], f"{h['identifier']} ({h['letter']}), by its {h['by']}", detail=True) for h in found["hipaa"]
     ]
-    none = "no name or value suggests one of the eighteen; look yourself as well"
+    none = "no name or value suggests one of the eighteen; check the table yourself as well"
     return lines or [Line("hints", "none", none, detail=True)]
 
 
-HIPAA_HINTS = Measure("hipaa", "HIPAA's identifiers: hints", "hipaa", hipaa, _lines)
+HIPAA_HINTS = Measure("hipaa", "Possible HIPAA identifiers", "hipaa", hipaa, _lines)

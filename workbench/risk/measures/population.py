@@ -1,4 +1,4 @@
-"""How many people of a population are unique, by its models: one is a function and a line in the list."""
+"""Estimates of how many people are unique in the population, by model: one is a function and a line in the list."""
 
 from __future__ import annotations
 
@@ -229,11 +229,11 @@ def _lines(found: Mapping[str, Any]) -> list[Line]:
     population = found["population"]
     if population["share"] is None:
         return [Line("unique people", "no model fits", "too few classes, or all rows are unique")]
-    people = Line("people", f"{population['size']:,.0f}", "the population, by the sample fraction")
+    people = Line("people", f"{population['size']:,.0f}", "population size, from the sample fraction")
     share, model = percent(population["share"]), population["model"]
     if model == COUNTED:
-        return [people, Line("unique people", share, "nobody else in the population is like them")]
-    lines = [people, Line(f"unique people, by {model}", share, "by the model that Dankar's rule chooses")]
+        return [people, Line("unique people", share, "no one else in the population has the same quasi-identifiers")]
+    lines = [people, Line(f"unique people, by {model}", share, "by the model that Dankar's rule selects")]
     for name, figures in population["models"].items():
         if name != model:
             lines.append(Line(f"by {name}", "does not fit" if figures is None else percent(figures["share"])))

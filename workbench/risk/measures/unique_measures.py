@@ -1,4 +1,4 @@
-"""Measures of what makes rows unique: sets of columns, special uniques and single columns."""
+"""Measures of uniqueness: sets of columns, special uniques and single columns."""
 
 from __future__ import annotations
 
@@ -107,8 +107,12 @@ def _special_uniques_lines(found: Mapping[str, Any]) -> list[Line]:
     searched = "all sizes" if special["complete"] else f"up to {special['largest']} attributes"
     by = sorted(special["attributes"], key=lambda a: -a["contribution"])[:6]
     lines = [
-        Line("special uniques", counted(special["rows"], "row"), "rows that some of the attributes alone make unique"),
-        Line(f"their minimal sets ({searched})", sizes or "none"),
+        Line(
+            "special uniques",
+            counted(special["rows"], "row"),
+            "rows that a subset of the attributes already makes unique",
+        ),
+        Line(f"their minimal attribute sets ({searched})", sizes or "none"),
     ]
     if special["rows"]:
         share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
@@ -162,9 +166,12 @@ def minimal_sets(subject: Subject) -> dict[str, Any]:
 
 def _minimal_sets_lines(found: Mapping[str, Any]) -> list[Line]:
     sets = found["minimal_sets"]
-    only = "rows that are unique on these and on no fewer of them"
+    only = "rows unique on these but on no smaller set"
     lines = [Line(" + ".join(s["columns"]), counted(s["rows"], "row"), only, detail=True) for s in sets["sets"][:5]]
-    lines += [Line(" + ".join(key), "every row is unique on these", detail=True) for key in sets["identify_all"][:3]]
+    lines += [
+        Line(" + ".join(key), "every row is unique on these attributes", detail=True)
+        for key in sets["identify_all"][:3]
+    ]
     by = sorted(sets["attributes"], key=lambda a: -a["contribution"])[:6]
     share = ", ".join(f"{a['name']} {percent(a['contribution'])}" for a in by)
     lines.append(Line("unique rows that need the attribute", share, "they are not unique without it", detail=True))

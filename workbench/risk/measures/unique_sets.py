@@ -1,4 +1,4 @@
-"""On which sets of attributes which rows are unique: one search that several measures read.
+"""The sets of attributes that make each row unique: one search that several measures share.
 
 A row that is unique on a set is unique on every larger one. So a row is left out of the sets below the first on which
 it is unique, and a set is minimal for a row where it is unique on the set and on none that lacks one attribute of it:

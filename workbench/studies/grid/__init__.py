@@ -1,1 +1,1 @@
-"""Sweeps of DP-SGD: every combination of the listed settings, each several times, one row of a CSV for each run."""
+"""Sweeps of DP-SGD: every combination of the listed settings, repeated, with one CSV row per run."""

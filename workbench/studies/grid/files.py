@@ -1,4 +1,4 @@
-"""The files of a sweep: what it runs, settings of DP-SGD as TOML, each one value or a list; and its runs as CSV."""
+"""The files of a sweep: settings of DP-SGD as TOML (each a value or a list), and runs as CSV."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class GridFile(Parameters):
     target: str | None = text(default=None, help="the column to predict")
     bounds: str | None = text(default=None, help="the plan that declares the columns")
     rows_per_person: int = integer(
-        default=1, at_least=1, upto=10**6, help="maximum rows per person, of images; of a table its plan says it"
+        default=1, at_least=1, upto=10**6, help="maximum rows per person, for images only (a table's plan has its own)"
     )
-    repeats: int = integer(default=3, at_least=1, upto=10_000, help="80/20 splits of each setting")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of splits and draws")
+    repeats: int = integer(default=3, at_least=1, upto=10_000, help="number of 80/20 splits per setting")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and the noise")
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ def load_spec(path: Path) -> GridSpec:
     where = str(path)
     raw = read_toml(path, "sweep")
     if SETTINGS not in raw:
-        raise ParameterError("the sweep has no [settings]", where, "write them below [settings], a list for a sweep")
+        raise ParameterError(
+            "the sweep has no [settings]", where, "write them under [settings]; a list of values is swept"
+        )
     table = require_table(raw.pop(SETTINGS), SETTINGS, where)
     file = GridFile.from_plain(raw, where=where)
     return GridSpec(file, *_combinations(table, file.repeats, where))
@@ -103,19 +105,19 @@ def _combinations(table: Mapping[str, Any], repeats: int, where: str) -> tuple[t
         if not values:
             raise ParameterError(f"the list of {name} is empty", where, "give a value, or leave the key out")
         if len({repr(value) for value in values}) < len(values):
-            raise ParameterError(f"the list of {name} names a value twice", where, "name each value once")
+            raise ParameterError(f"the list of {name} has a value twice", where, "list each value once")
         lists[name] = values
         count *= len(values)
         if count > MOST_RUNS:
             raise ParameterError(
-                f"the sweep has {count:,} runs or more", where, f"{MOST_RUNS:,} are possible: shorten a list"
+                f"the sweep has {count:,} runs or more", where, f"the limit is {MOST_RUNS:,}: shorten a list"
             )
     made = []
     for chosen in itertools.product(*lists.values()):
         given = dict(zip(lists, chosen, strict=True))
         made.append(DpSgdPlan.from_plain(given, where=f"{where}, {_stated(given, lists)}"))
     if len(set(made)) < len(made):
-        raise ParameterError("two combinations of the settings are the same", where, "name each value once")
+        raise ParameterError("two combinations of the settings are the same", where, "list each value once")
     return tuple(made), tuple(name for name, values in lists.items() if len(values) > 1)
 
 
@@ -180,7 +182,7 @@ def read_runs(path: Path) -> tuple[FinishedRun, ...]:
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise InputError("the file is larger than any sweep", str(path), "name the CSV of a sweep")
+            raise InputError("the file is too large to be a sweep", str(path), "name the CSV of a sweep")
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"the sweep cannot be read: {error.strerror}", str(path), "check the name") from None
@@ -195,12 +197,12 @@ def read_runs(path: Path) -> tuple[FinishedRun, ...]:
 
 
 def _no_sweep(path: Path) -> InputError:
-    return InputError("the file is not the CSV of a sweep of this version", str(path), "name another file")
+    return InputError("the file is not the CSV of a sweep of this version", str(path), "use another file name")
 
 
 def _run(columns: list[str], row: list[str], where: str) -> FinishedRun:
     if len(row) != len(columns):
-        raise InputError(f"the row has {len(row)} cells instead of {len(columns)}", where, "name another file")
+        raise InputError(f"the row has {len(row)} cells instead of {len(columns)}", where, "use another file name")
     cells = dict(zip(columns, row, strict=True))
     setting = {}
     try:
@@ -210,7 +212,7 @@ def _run(columns: list[str], row: list[str], where: str) -> FinishedRun:
         figures = {name: float(cells[name]) for name in FIGURES}
         return FinishedRun(cells[RUN], setting, int(cells[REPEAT]), figures)
     except (ValueError, InputError) as error:
-        raise InputError("the row is not a run of a sweep", where, "name another file") from error
+        raise InputError("the row is not a run of a sweep", where, "use another file name") from error
 
 
 class RunsFile:
@@ -235,9 +237,9 @@ class RunsFile:
             first, _, _ = path.read_text("utf-8").partition("\n")
             if first.rstrip() != ",".join(header()) or any(not name.startswith(f"{study}-") for name in self.done):
                 raise InputError(
-                    "the file holds a sweep of another table, plan, seed, version or kind of device",
+                    "the file has a sweep of another table, plan, seed, version or kind of device",
                     str(path),
-                    "name another file",
+                    "use another file name",
                 )
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
@@ -267,4 +269,4 @@ class RunsFile:
 
 
 def _unwritten(error: OSError, path: Path) -> InputError:
-    return InputError(f"the sweep cannot be written: {error.strerror}", str(path), "name another file")
+    return InputError(f"the sweep cannot be written: {error.strerror}", str(path), "use another file name")

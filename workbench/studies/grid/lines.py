@@ -1,4 +1,4 @@
-"""Finished runs of a sweep taken together: one line for each combination of the settings other than ε."""
+"""Averages of the runs of a sweep: one line for each combination of the settings other than ε."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def _one(shared: tuple[LoadedRows, int], task: _Task) -> dict[str, float]:
     tested = data.part(held_out)
     known = tested.targets[tested.targets != EMPTY]
     if not len(known):
-        raise InputError("no held-out row has a class", hint="use a table with more rows that have one")
+        raise InputError("no held-out row has a class", hint="use a table with more rows that have a class")
     learned = data.targets[training]
     largest = np.bincount(learned[learned != EMPTY], minlength=1).argmax()
     figures = (
@@ -227,8 +227,8 @@ def _one(shared: tuple[LoadedRows, int], task: _Task) -> dict[str, float]:
 
 
 CAVEAT = (
-    "Choosing settings by these figures reveals something of the rows: a model with the best settings has the ε of "
-    "its own run only where they were chosen on public data."
+    "Choosing settings by these figures reveals something about the rows: a model with the best settings has "
+    "the ε of its own run only if the settings were chosen on public data."
 )
 
 
@@ -270,13 +270,13 @@ def publishing_words(found: Publishing) -> tuple[str, ...]:
     if k == 1:
         return (CAVEAT,)
     if found.composed is None or found.selected is None:
-        return (f"To publish the best of these {k} settings, all runs have to be paid for: {sum_of_all}.", CAVEAT)
+        return (f"Publishing the best of these {k} settings costs as much as all runs together: {sum_of_all}.", CAVEAT)
     chosen = found.selected
     return (
-        f"To publish the best of these {k} settings: showing all runs costs ε = {found.composed:.4g} at δ = "
-        f"{found.delta:g} ({sum_of_all}).",
-        f"Or draw a number of tries from the {chosen.number} distribution with mean {k}, never show it, let every try "
-        f"draw one of the settings at random (the same may come twice), and show the best try alone, found on public "
-        f"rows: ε = {chosen.epsilon:.4g} at δ = {found.delta:g} (Papernot & Steinke 2022).",
+        f"Publishing the best of these {k} settings: if all runs are shown, the cost is ε = "
+        f"{found.composed:.4g} at δ = {found.delta:g} ({sum_of_all}).",
+        f"Or draw a secret number of tries from the {chosen.number} distribution with mean {k}, draw one "
+        "setting at random for each try (with replacement), and show only the best try, found on public rows: ε "
+        f"= {chosen.epsilon:.4g} at δ = {found.delta:g} (Papernot & Steinke 2022).",
         CAVEAT,
     )

@@ -1,4 +1,4 @@
-"""Column-pair trends, as sdmetrics 0.32 scores them: how alike pairs of columns go together.
+"""Column-pair trends as in sdmetrics 0.32: similarity of the association of pairs of columns.
 
 Two columns of numbers: CorrelationSimilarity, 1 − |r − s|/2 of Pearson's correlations. Any other pair:
 ContingencySimilarity, 1 − the total-variation distance of the two-way tables, numbers in ten equal ranges. As in its
@@ -106,7 +106,7 @@ def _found(compared: Compared, cancel: CancelToken) -> Found:
 SCORE = Score(
     name="pair_trends",
     title="Pair trends",
-    help="how alike pairs of columns go together, mean over the pairs that do in the original (sdmetrics: "
+    help="similarity of the association of pairs of columns, mean over pairs associated in the original (sdmetrics: "
     "CorrelationSimilarity, ContingencySimilarity)",
     found=_found,
 )

@@ -46,6 +46,6 @@ def _found(compared: Compared, cancel: CancelToken) -> Found:
 SCORE = Score(
     name="column_shapes",
     title="Column shapes",
-    help="how alike each column is spread, mean over the columns (sdmetrics: KSComplement, TVComplement)",
+    help="similarity of the distribution of each column, mean over the columns (sdmetrics: KSComplement, TVComplement)",
     found=_found,
 )

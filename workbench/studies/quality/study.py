@@ -30,9 +30,11 @@ OF_SDMETRICS = (shapes.SCORE.name, pairs.SCORE.name)  # their mean is what sdmet
 class QualityRequest(Parameters):
     """What is asked of a release."""
 
-    target: str | None = text(default=None, symbol="COL", help="also train a model of this column on the released rows")
+    target: str | None = text(
+        default=None, symbol="COL", help="also train a model on the released rows to predict this column"
+    )
     seed: int = integer(
-        default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the half of the original that is held out"
+        default=0, at_least=0, upto=2**63 - 1, symbol="N", help="seed of the choice of the held-out half"
     )
 
 
@@ -53,8 +55,8 @@ class Quality:
         """What the scores are compared with, in words."""
         rows = f"{self.compared.real.count:,}"
         if self.compared.held_out:
-            return f"the {rows} rows of the control set reach against the original"
-        return f"one half of the original ({rows} rows) reaches against the other"
+            return f"the {rows} rows of the control set score against the original"
+        return f"one half of the original ({rows} rows) scores against the other"
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as plain values; ``None`` where there is no figure."""
@@ -107,7 +109,7 @@ def quality(
     """
     request = request or QualityRequest()
     if control is not None and control.frame.equals(original.frame):
-        what = "the control set is the original itself"
+        what = "the control set is the same as the original"
         raise InputError(what, control.source, "give rows of people who were not released", field="control")
     compared = read_compared(original, released, control, plan, request.target, request.seed, cancel)
     found = []

@@ -91,11 +91,13 @@ def read_compared(
     tables = [original, released, *([] if control is None else [control])]
     columns, labels, left_out = _shared_columns(tables, plan, cancel)
     if not columns:
-        raise InputError("the release and the original have no column in common", released.source, "check both names")
+        raise InputError("the release and the original have no columns in common", released.source, "check both names")
     if min(table.rows for table in tables) < 4:
-        raise InputError("a table has fewer than four rows", hint="compare larger ones")
+        raise InputError("a table has fewer than four rows", hint="use larger tables")
     if target is not None and target not in {one[0].name for one in columns}:
-        raise InputError(f"there is no column {target!r} that both tables share", "--target", "name one that both have")
+        raise InputError(
+            f"there is no column {target!r} that both tables share", "--target", "choose a column that both have"
+        )
     sides = [Rows(tuple(one[k] for one in columns), table.rows) for k, table in enumerate(tables)]
     drawn = np.random.default_rng(seed)
     if control is None:

@@ -61,6 +61,6 @@ def _lesson(rows: Rows, places: list[int], goal: int, labels: tuple[tuple[str, .
 SCORE = Score(
     name="training",
     title="Training a model",
-    help="what an ordinary model of the target, trained on the released rows, reaches on real ones",
+    help="score on real rows of an ordinary model trained on the released rows",
     found=_found,
 )

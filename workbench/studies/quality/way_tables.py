@@ -80,12 +80,12 @@ def _found(order: int, compared: Compared, cancel: CancelToken) -> Found | None:
 TWO = Score(
     name="two_way",
     title="Two-way tables",
-    help="share of rows that need not move for the tables of two columns to agree, mean over the pairs",
+    help="1 − total variation distance of the two-way tables, mean over the pairs",
     found=lambda compared, cancel: _found(2, compared, cancel),
 )
 THREE = Score(
     name="three_way",
     title="Three-way tables",
-    help="the same for the tables of three columns",
+    help="the same for three-way tables",
     found=lambda compared, cancel: _found(3, compared, cancel),
 )

@@ -1,4 +1,4 @@
-"""What can be changed about a private model, and what each change asks of the training rows."""
+"""Changes to a private model that may improve its accuracy, and how each alters the training rows."""
 
 from __future__ import annotations
 
@@ -127,22 +127,22 @@ CHANGES: tuple[Change, ...] = (
     Change(
         "rows",
         "Twice the rows",
-        "Each training row is taken twice: the same noise falls on twice as many rows.",
+        "Each training row is used twice, so the same noise is spread over twice as many rows.",
         _twice_the_rows,
     ),
     Change(
         ATTRIBUTES,
         "Half of the attributes",
-        "Only the half of the attributes that is most related to the target, found by looking at the rows.",
+        "Only the half of the attributes most related to the target, selected on the private rows.",
         _half_of_the_attributes,
-        "Fewer attributes were not tried: there is only one, or the model uses all of them.",
+        "Fewer attributes were not tried: there is only one, or the model always uses all.",
     ),
     Change(
         BOUNDS,
         "Tighter bounds",
-        "Bounds of numbers that leave out 2 % of the training rows at each end, found by looking at the rows.",
+        "Numeric bounds that cut off 2 % of the training rows at each end, computed from the private rows.",
         _tighter_bounds,
-        "Tighter bounds were not tried: the declared ones are tight already, or the model uses none.",
+        "Tighter bounds were not tried: the declared bounds are already tight, or the model uses none.",
     ),
 )
 """What the study tries, one entry each; each is tried alone."""

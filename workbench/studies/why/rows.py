@@ -1,4 +1,4 @@
-"""The rows that a study of costs trains on: those of a table, or generated ones that nobody has to protect."""
+"""Training rows of a study of costs: a table, or generated rows without real data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the accuracy of a private model goes: to its bounds, its form and its noise; and what would give it back.
+"""Where a private model loses accuracy (bounds, form, noise), and which change would help most.
 
 The same splits are trained in several ways, each of which differs from the one before in one thing:
 
@@ -37,9 +37,9 @@ from workbench.work.noise import Exact, Noise, Study
 
 ORDINARY, CLAMPED, EXACT, PRIVATE = "ordinary", "clamped", "exact", "private"
 STEPS: Mapping[str, str] = {
-    ORDINARY: "An ordinary model, no privacy",
-    CLAMPED: "The same, values clamped to the bounds",
-    EXACT: "The private model without its noise",
+    ORDINARY: "Ordinary model, no privacy",
+    CLAMPED: "Same model, values clamped to the bounds",
+    EXACT: "Private model without noise",
     PRIVATE: "The private model",
 }
 """The ways of training that explain the cost, in order, with their titles."""
@@ -52,9 +52,9 @@ class WhyPlan(Parameters):
     """What is explained."""
 
     model: str = text(default="naive-bayes", help="the model")
-    epsilon: float = real(at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="privacy loss of the model")
+    epsilon: float = real(at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="epsilon of the model")
     repeats: int = integer(default=20, at_least=2, upto=10_000, help="number of 80/20 splits to average over")
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and the noise")
 
     def __post_init__(self) -> None:
         """Check the values and the model's name."""
@@ -257,7 +257,7 @@ LOSSES = {
     PRIVATE: "{loss} from the noise",
 }
 
-BOUNDS_HINT = "Bounds have to be public: look for tighter ones in public knowledge, not in the rows of this study."
+BOUNDS_HINT = "Bounds must be public: take tighter ones from public knowledge, not from the rows of this study."
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def change_lines(result: WhyResult) -> tuple[Line, ...]:
 
 def in_sentences(result: WhyResult) -> tuple[str, ...]:
     """Return what the study says: the cost, where it comes from, and what would help most."""
-    return (_cost(result), _help(result) if _is_lost(result) else "There is little to gain.")
+    return (_cost(result), _help(result) if _is_lost(result) else "There is little to improve.")
 
 
 def _is_lost(result: WhyResult) -> bool:
@@ -327,7 +327,7 @@ def _cost(result: WhyResult) -> str:
 def _help(result: WhyResult) -> str:
     best = result.best
     if best is None:
-        return "None of the changes that were tried clearly helps."
+        return "None of the changes tried clearly helps."
     gain = result.gains[best]
     title = next(change.title for change in CHANGES if change.name == best)
     stated = f"{title} would help most: {gain.mean:+.3f} ± {gain.standard_error:.3f}."
