@@ -115,9 +115,9 @@ def test_the_command_advises_by_what_was_asked_as_the_window_does(tmp_path, run)
     useful = {way["name"]: sum(way["useful"]) for way in told["ways"]}
     assert useful["statistics"] > useful["model"]
     assert (told["advised"], told["second"]) == ("model", "statistics")
-    assert "a model leaves out exact figures. " in told["reason"]
+    assert "a model does not give exact figures. " in told["reason"]
     assert told["reason"].endswith(
-        "Together they cost ε = 6; at ε = 1.5 each they stay at ε = 3, the most that is offered."
+        "Together they cost ε = 6; at ε = 1.5 each they stay within ε = 3, the highest on offer."
     )
 
 

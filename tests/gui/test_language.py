@@ -175,8 +175,8 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
         ),
         # A list whose last entry has "and" before it.
         (
-            "At ε = 1 no way is near enough for averages and shares, and how columns go together: a larger ε or "
-            "fewer columns may help.",
+            "At ε = 1 no kind of release is accurate enough for averages and shares, and relations between "
+            "columns: a larger ε or fewer columns may help.",
             "Avec ε = 1, aucune façon n’est assez précise (moyennes et proportions, et liens entre colonnes) : "
             "un ε plus grand ou moins de colonnes peuvent aider.",
         ),

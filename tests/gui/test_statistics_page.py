@@ -154,13 +154,13 @@ def test_it_begins_with_what_will_be_asked_forecasts_it_and_what_is_refused_char
     )
     ready.session.edit("ask", near)
     idle(ready)
-    assert "The mean of income by sex is known to" in release("no")[-1]
+    assert "The mean of income by sex is accurate only to" in release("no")[-1]
     finish(ready, "statistics_none")
     hands.click("statistics_wished")
     idle(ready)
     told = release("no")[-1]
     assert "The mean of income by sex" not in told
-    assert "age" in told.partition("Averages and shares are not answered: ")[2]
+    assert "age" in told.partition("Averages and shares are not available: ")[2]
     ready.session.undo_stack.setIndex(0)
     finish(ready, "statistics_usual")
 

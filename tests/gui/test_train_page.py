@@ -61,7 +61,7 @@ def test_the_question_says_what_delta_is_and_repeats_what_no_model_answers(peopl
     qtbot.waitUntil(lambda: bool(told))
     assert " and δ = " in told[0]
     assert "δ is the chance that the guarantee fails; the ledger is charged with it, too." in told[0]
-    assert "✗ Averages and shares are not answered: age, sex, zip, income." in told[0]
+    assert "✗ Averages and shares are not available: age, sex, zip, income." in told[0]
     assert told[0].count("✗") == 2, "one line for each reason"
     assert "a model of label" not in told[0].lower()
 

@@ -288,7 +288,7 @@ def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
     hands.click("ways_release")
     hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
-    assert "✗ How columns go together is not answered: age, label, income." in asked[0]
+    assert "✗ Relations between columns are not available: age, label, income." in asked[0]
     assert "✗ A model of label cannot be trained on it." in asked[0]
     assert "charges ε = 1 " in asked[0]
     assert len(asked) == 1
@@ -419,10 +419,10 @@ def test_a_model_that_is_asked_for_is_advised_and_what_it_leaves_out_is_a_second
     assert [mark[-1] for mark in (cell(hands, q, "Statistics") for q in ("The median of age", MODEL))] == ["✓", "–"]
     assert column(hands, "Model").endswith("★"), "although statistics answer more questions"
     said = hands.text("ways_reason")
-    assert said.endswith("statistics leave out a model of label; a model leaves out exact figures.")
+    assert said.endswith("statistics do not give a model of label; a model does not give exact figures.")
     hands.click("ways_unfold")
     said = hands.text("ways_further")
-    assert "In a second release statistics would give: exact figures. Together they cost ε = 6; at ε = 1.5 each" in said
+    assert "A second release of statistics would add: exact figures. Together they cost ε = 6; at ε = 1.5 each" in said
     assert hands.see("ways_second").text() == "Second release: statistics"
     hands.finish("ways_second")
     assert hands.window.session.way == "statistics"

@@ -269,8 +269,8 @@ def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first():
         "the mean of pay",
         "the share of Bonn in city",
         "the mean of age",
-        "how age goes with sick",
-        "how pay goes with sick",
+        "the relation of age and sick",
+        "the relation of pay and sick",
         "a model of sick",
         "look at rows",
     ]
@@ -321,13 +321,13 @@ def test_questions_of_one_kind_without_an_answer_share_a_sentence():
     found = compare_ways(asked(1.0), 5000, coarse=True, train=False)
     assert found.shortfalls(MODEL) == shortfalls_of_model(asked(1.0), 5000)
     assert shortfalls_of_model(asked(1.0), 5000) == (
-        "Averages and shares are not answered: age, pay, city.",
-        "How columns go together is not answered: age, sick, pay.",
+        "Averages and shares are not available: age, pay, city.",
+        "Relations between columns are not available: age, sick, pay.",
         "There are no rows to look at.",
     )
     grouped = asked(1.0, "mean(age by sick) ± 2", "median(pay) ± 3", asks=("figures",))
     assert shortfalls_of_model(grouped, 5000)[0] == (
-        "Exact figures are not answered: the mean of age by sick, the median of pay, the median of age."
+        "Exact figures are not available: the mean of age by sick, the median of pay, the median of age."
     )
 
 
@@ -336,7 +336,8 @@ def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer():
     told = found.shortfalls(ROWS)
     assert told[0] == NOISE_IN_ROWS
     assert any(
-        one.startswith("The mean of age is known to ± ") and one.endswith("only; ± 1 is asked for.") for one in told
+        one.startswith("The mean of age is accurate only to ± ") and one.endswith("; you asked for ± 1.")
+        for one in told
     )
     usual = compare_ways(asked(0.05, asks=("averages",)), 500, train=False).shortfalls(ROWS)
     assert any(one.endswith(" is usual.") for one in usual), "nobody asked for that margin"
@@ -491,24 +492,30 @@ def advice(asks: tuple[str, ...], *, epsilon: float = 1.0, **marks: str) -> Advi
 def test_what_is_asked_decides_and_the_marks_compare_only_what_suits():
     both = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="y--", model="--y")
     assert both.best.name == SYNTHETIC, "pairs, which no way gives at this ε, decide nothing"
-    assert "no way is near enough for how columns go together: fewer columns may help, or another answer" in both.reason
+    assert (
+        "no kind of release is accurate enough for relations between columns: fewer columns may help, or a more"
+        in both.reason
+    )
     nothing = advice(("averages", "pairs", "model"), rows="nnn", synthetic="nny", statistics="n--", model="--y")
-    assert "no way is near enough for averages and shares, and how columns go together: " in nothing.reason
+    assert (
+        "no kind of release is accurate enough for averages and shares, and relations between columns: "
+        in nothing.reason
+    )
     more = advice(("averages", "averages", "model"), rows="nnn", synthetic="nny", statistics="yy-", model="--y")
     assert more.best.name == SYNTHETIC
-    assert "statistics answer more questions, but leave out a model of sick." in more.reason
+    assert "statistics answer more questions, but not a model of sick." in more.reason
     name, said = more.second(more.best)
     assert name == STATISTICS
-    assert said.startswith("In a second release statistics would give: averages and shares. Together they cost ε = 2; ")
-    assert said.endswith("at ε = 0.5 each they stay at ε = 1, the most that is offered.")
+    assert said.startswith("A second release of statistics would add: averages and shares. Together they cost ε = 2; ")
+    assert said.endswith("at ε = 0.5 each they stay within ε = 1, the highest on offer.")
     assert more.second(more.ways[2])[0] == MODEL
 
 
 def test_where_no_way_gives_every_answer_each_is_told_and_a_second_release_gives_the_rest():
     half = advice(("model", "figures"), epsilon=0.5, rows="n-", synthetic="y-", statistics="-y", model="y-")
     assert half.best.name == MODEL
-    assert "statistics leave out a model of sick; a model leaves out exact figures." in half.reason
-    said = "In a second release statistics would give: exact figures. Together they cost ε = 1."
+    assert "statistics do not give a model of sick; a model does not give exact figures." in half.reason
+    said = "A second release of statistics would add: exact figures. Together they cost ε = 1."
     assert half.second(half.best) == (STATISTICS, said)
     other = half.second(half.ways[2])
     assert other == (MODEL, "A second release could be a model of sick. Together they cost ε = 1.")
@@ -518,7 +525,7 @@ def test_a_second_release_is_of_another_way_and_names_what_that_gives_more_of():
     asks = ("averages", "averages", "pairs", "model")
     made = advice(asks, rows="nnnn", synthetic="ynyn", statistics="yy--", model="---y")
     assert made.best.name == SYNTHETIC
-    said = "In a second release statistics would give: averages and shares. Together they cost ε = 2; "
+    said = "A second release of statistics would add: averages and shares. Together they cost ε = 2; "
     name, told = made.second(made.best)
     assert (name, told[: len(said)]) == (STATISTICS, said)
     several = replace(made, plan=replace(made.plan, rows_per_person=3))
@@ -528,12 +535,12 @@ def test_a_second_release_is_of_another_way_and_names_what_that_gives_more_of():
 def test_a_way_that_answers_nothing_is_not_advised_where_another_answers_something():
     none = advice(("averages", "model"), rows="nn", synthetic="nn", statistics="y-", model="-y")
     assert none.best.name == STATISTICS
-    assert none.reason == "At ε = 1 most questions are answered by statistics, but not a model of sick."
+    assert none.reason == "At ε = 1 statistics would answer most questions, but not a model of sick."
     unknown = advice(("averages", "model"), rows="n?", synthetic="n?", statistics="y-", model="-?")
     assert unknown.best.name == SYNTHETIC
     hopeless = advice(("model",), rows="n", synthetic="n", statistics="-", model="n")
     assert hopeless.best.name == MODEL
-    assert hopeless.reason.startswith("At ε = 1 no way is near enough for a model of sick: ")
+    assert hopeless.reason.startswith("At ε = 1 no kind of release is accurate enough for a model of sick: ")
 
 
 # -- Made-up rows of a preview follow from the plan alone -------------------------------------------------------------
