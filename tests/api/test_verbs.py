@@ -74,7 +74,7 @@ def test_a_ledger_shows_and_sets_caps(people, folder, capsys):
     assert [a["remaining_epsilon"] for a in told] == book.show()["remaining_epsilon"].tolist() == [0.5]
     with pytest.raises(ParameterError, match="the cap is missing"):
         book.cap("people")
-    with pytest.raises(InputError, match="no account and no file"):
+    with pytest.raises(InputError, match="no such account or file"):
         book.cap("poeple", epsilon=1)
 
 

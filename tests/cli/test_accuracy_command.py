@@ -41,7 +41,7 @@ def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder,
     assert sorted(folder.iterdir()) == before
     assert not user_data().exists(), "no ledger was made"
     text = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
-    assert text.out.startswith("On simulated rows of this shape it reaches about")
+    assert text.out.startswith("Accuracy on simulated rows of this shape is about")
     assert text.err == ""
     other = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--seed", "5", "--json").json
     assert other["accuracy"] != told["accuracy"]

@@ -94,7 +94,7 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
         ("describe visits.csv --join patients.csv --on who", "there is no column 'who'"),
         (
             "sanitize visits.csv --join patients.csv --plan p -o patients.csv",
-            "replace what it would overwrite an input of the study",
+            "replace what it is made from",
         ),
         (
             "curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o patients.csv",
@@ -106,7 +106,7 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
         ),
         (
             "solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv",
-            "it would overwrite an input of the study",
+            "it is made from",
         ),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),

@@ -365,7 +365,7 @@ def test_a_release_is_taken_up_again_only_for_the_same_rows(median_made, run):
 
 def test_help_says_that_epsilon_is_of_each_prediction(run):
     told = " ".join(run("fit", "--help").out.split()).replace("- ", "-")
-    assert "for median-forest, median-xgboost: of each prediction" in told
+    assert "for median-forest, median-xgboost: per prediction" in told
     assert "each prediction costs ε" in told
 
 
