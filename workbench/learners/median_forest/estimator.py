@@ -330,7 +330,7 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
         if path is None:
             if self.noise.releasable:
                 raise ParameterError(
-                    "the rows to predict are not named, and each prediction costs epsilon",
+                    "the rows to predict are missing: each prediction costs epsilon, so they must be known at release",
                     hint=give("ask", "name a file of public rows with the columns of the table: --ask FILE"),
                     field="ask",
                 )
