@@ -28,6 +28,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from workbench.data.columns.grid import smallest_type
 from workbench.data.columns.source_types import returns_to
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
@@ -237,7 +238,7 @@ class SpilledRows(ReadByColumns):
 
         kept_readers = [partial(kept_column, name=name) for name in self._kept]
         super().__init__([*(column.grid.encode for column in columns), *kept_readers])
-        self._packed = _packed([_smallest(c.grid.cells.total) for c in columns])
+        self._packed = _packed([smallest_type(c.grid.cells.total) for c in columns])
         self._fit = [True] * len(self._kept)
 
     @cached_property
@@ -393,10 +394,6 @@ class DrawnInParts:
             return rows, cells
         own = zip(self.columns, cells, self.coins, strict=True)
         return rows, [sampled(column, exact, None, coins, CancelToken()) for column, exact, coins in own]
-
-
-def _smallest(total: int) -> type[np.unsignedinteger[Any]]:
-    return np.uint8 if total <= 1 << 8 else np.uint16 if total <= 1 << 16 else np.uint32
 
 
 def _packed(types: Sequence[type[np.unsignedinteger[Any]]]) -> np.dtype[np.void]:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.columns.grid import smallest_type
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.synth.cliques import Doubles
-from workbench.synth.columns import CoarseColumn, CodedRows, Codes, CountsTables, smallest_type
+from workbench.synth.columns import CoarseColumn, CodedRows, Codes, CountsTables
 from workbench.synth.fit import Fit, Measured
 from workbench.synth.row_sampler import uniforms
 from workbench.work.ask import Ask, UndeclaredError

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.columns.grid import Grid, grid
+from workbench.data.columns.grid import Grid, grid, smallest_type
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
@@ -224,8 +224,3 @@ def _present(columns: Sequence[CoarseColumn], found: Sequence[Codes]) -> CodedRo
         codes[:, j] = own
         missing &= (own == column.cuts) & column.grid.cells.missing
     return CodedRows(codes, ~missing)
-
-
-def smallest_type(size: int) -> type[np.unsignedinteger[Any]]:
-    """Return the type of so many codes in which they take the least room."""
-    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32

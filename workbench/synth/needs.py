@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.data.columns.grid import smallest_type
 from workbench.params import ParameterError
 from workbench.synth import aim, tan
 from workbench.synth.base import CHOICE, COUNTS, MODEL, Setting, Synthesiser
 from workbench.synth.cliques import CliqueTree
-from workbench.synth.columns import smallest_type
 from workbench.synth.fit import ROUNDS
 from workbench.synth.row_sampler import MOST_DEALT
 

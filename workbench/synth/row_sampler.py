@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.columns.grid import smallest_type
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.signals.cancel import CancelToken
 from workbench.synth.cliques import CliqueMarginals, Doubles
-from workbench.synth.columns import Codes, smallest_type
+from workbench.synth.columns import Codes
 
 MOST_DEALT = 60_000
 """Rows times columns up to which each row takes what is most overdue; for more it takes long."""

@@ -27,6 +27,11 @@ LONG_RANGE_CELLS = 1024
 """Most cells of an integer range too long for one cell a number; the step is then 1, 2 or 5 times a power of ten."""
 
 
+def smallest_type(size: int) -> type[np.unsignedinteger[Any]]:
+    """Return the type of so many codes in which they take the least room."""
+    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The cells of one attribute and the text each is released as."""

@@ -13,20 +13,22 @@ from workbench.gui.widgets.basic import button, label, row, stack
 class NothingYet(QWidget):
     """A sentence in the middle of the page and buttons that lead to the pages that change it."""
 
-    def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str, **more: str) -> None:
-        """Make it; ``more`` names further pages, each with the text of its button (``NAME_go_PAGE``)."""
+    def __init__(self, session: Session, name: str, title: str, why: str = "", **ways: str) -> None:
+        """Make it; ``ways`` names pages, each with the text of its button: ``NAME_go``, then ``NAME_go_PAGE``.
+
+        Without any it leads to where a table is opened.
+        """
         super().__init__()
         self.setObjectName(name)
-        self._session, self._said = session, ""
+        self._session, self._said = session, why
         heading = label(title, "heading")
         heading.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._why = label("", "muted", wrap=True, name=f"{name}_why")
+        self._why = label(why, "muted", wrap=True, name=f"{name}_why")
         self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        ways = {f"{name}_go": (go_to, go_text)} | {f"{name}_go_{page}": (page, text) for page, text in more.items()}
         buttons: list[QPushButton] = []
-        self._pages = [page for page, _ in ways.values()]
-        for at, (key, (_, text)) in enumerate(ways.items()):
-            kind = "" if buttons else "primary"
+        self._pages = list(ways := ways or {"data": tr("Open a table →")})
+        for at, (page, text) in enumerate(ways.items()):
+            key, kind = (f"{name}_go_{page}", "") if buttons else (f"{name}_go", "primary")
             buttons.append(button(text, key, kind, press=lambda _checked, at=at: session.go(self._pages[at])))
         self.way = buttons[0]  # the first of the buttons, the highlighted one
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))

@@ -65,6 +65,11 @@ def rounded(value: float, digits: int) -> str:
     return plain(float(f"{value:.{digits}g}"))
 
 
+def two_digits(share: float) -> str:
+    """Return a share in percent with two significant digits."""
+    return f"{rounded(100 * share, 2)} %"
+
+
 def in_letters(value: float) -> str:
     """Return a figure of an axis, or a large one, in as few letters as it can be read in: ``3.23M``."""
     if value >= 1e4:

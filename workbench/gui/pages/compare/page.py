@@ -206,9 +206,8 @@ class ComparePage(PageFrame):
         self._picture = views(panel(stack(None, self._hint, None, margins=(48, 0, 48, 0))), self.plot)
         beside = named(Standing(self._picture, pad=4), "compare_picture")
         self._whole = MasterDetail(table, beside, heights=(5, 6), widths=(7, 5))
-        title, leads = tr("Nothing to compare yet"), {"train": tr("Train →")}
-        self._nothing = NothingYet(self.session, "compare_nothing", title, "utility", tr("Curves →"), **leads)
-        self._nothing.say(tr(EMPTY))
+        title, leads = tr("Nothing to compare yet"), {"utility": tr("Curves →"), "train": tr("Train →")}
+        self._nothing = NothingYet(self.session, "compare_nothing", title, tr(EMPTY), **leads)
         self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 

@@ -420,8 +420,7 @@ class EstimatePage(PageFrame):
         self.header.add(self.columns.filter, *self._segments.values())
         self._segments[COLUMNS].setChecked(True)
         title = tr("What does a released table say about the original?")
-        self._empty = NothingYet(self.session, "estimate_nothing", title, "released", tr("Releases →"))
-        self._empty.say(tr(EMPTY))
+        self._empty = NothingYet(self.session, "estimate_nothing", title, tr(EMPTY), released=tr("Releases →"))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
         self._views = views(self._empty, *self._places.values())
         self.body.add(source, (self._views, 1))

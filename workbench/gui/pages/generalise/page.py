@@ -94,8 +94,7 @@ class GeneralisePage(RunPage):
         self._published_as: Path | None = None
         self._searched: object = None
         self._refusal = ""
-        nothing = tr("Nothing to generalise yet")
-        self._nothing = NothingYet(session, "generalise_nothing", nothing, "data", tr("Open a table →"))
+        self._nothing = NothingYet(session, "generalise_nothing", tr("Nothing to generalise yet"))
         self.form = Form("generalise_form", Wanted, titles=TITLES, across=3)
         self.form.changed.connect(lambda: self._set(self.form))
         self.more = Form("generalise_more", MORE, titles=TITLES, across=3)

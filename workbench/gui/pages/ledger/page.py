@@ -280,9 +280,9 @@ class LedgerPage(PageFrame):
         self._account.refresh()
 
     def _arrange(self) -> None:
-        nothing = tr("Nothing released yet")
-        self._nothing = NothingYet(self.session, "ledger_nothing", nothing, "ways", tr("Release →"))
-        self._nothing.say(tr("Each release is listed here with what it cost; the first of a dataset sets its cap."))
+        nothing, leads = tr("Nothing released yet"), {"ways": tr("Release →")}
+        why = tr("Each release is listed here with what it cost; the first of a dataset sets its cap.")
+        self._nothing = NothingYet(self.session, "ledger_nothing", nothing, why, **leads)
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)

@@ -237,9 +237,7 @@ class PreviewPage(PageFrame):
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted", name="preview_facts")
         self._recovered = Elided("", name="preview_recovered")
-        self._nothing = NothingYet(
-            session, "preview_nothing", tr("Nothing to preview yet"), "data", tr("Open a table →")
-        )
+        self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"))
         self._first = self._ask_first()
         self._arrange()
         tip = tr("What recipients will see of it, and the release")

@@ -19,7 +19,7 @@ import polars as pl
 from workbench.data.columns.values import numbers
 from workbench.gui.style.language import day, tr, tr_later
 from workbench.gui.widgets.distribution import Recovered
-from workbench.gui.widgets.formatting import plain, rounded, together
+from workbench.gui.widgets.formatting import rounded, together, two_digits
 from workbench.jobs import CancelToken, Emit
 from workbench.params import InputError
 from workbench.studies.association import Variable, variable
@@ -183,15 +183,11 @@ def _of_names(column: PreviewColumn, found: dict[str, Interval]) -> Recovered:
     widest = max(((found[label].high - found[label].low) / 2 for label in shown), default=0.0)
     before = dict(zip(column.labels, column.original, strict=True))
     most = sorted(shown, key=lambda label: -before[label])[:2]
-    parts = [(label, _percent(found[label].consistent), _percent(before[label] / rows)) for label in most]
+    parts = [(label, two_digits(found[label].consistent), two_digits(before[label] / rows)) for label in most]
     said = [tr("{value} {share} (original {before})", value=v, share=now, before=then) for v, now, then in parts]
-    figures = {"widest": _percent(widest), "stated": together(said)}
+    figures = {"widest": two_digits(widest), "stated": together(said)}
     words = tr("Recovered from this draw, to about ± {widest}: {stated}.", **figures)
     return Recovered(column.name, words, shares=shares)
-
-
-def _percent(share: float) -> str:
-    return f"{plain(float(f'{100 * share:.2g}'))} %"
 
 
 def _number(value: float) -> str:

@@ -320,10 +320,8 @@ class ProtectPage(PageFrame):
         self.header.addWidget(self.filter)
         self.header.addWidget(self._even)
         self._sum = label("", "muted", name="share_sum")
-        self._nothing = NothingYet(
-            session, "protect_nothing", tr("Nothing to protect yet"), "data", tr("Open a table →")
-        )
-        self._nothing.say(tr("Open a table first: then each of its attributes is listed here with its share of ε."))
+        why = tr("Open a table first: then each of its attributes is listed here with its share of ε.")
+        self._nothing = NothingYet(session, "protect_nothing", tr("Nothing to protect yet"), why)
         self._arrange()
         tip = tr("See what the plan does to the table")
         self._next = self.set_primary(tr("Rows →"), "to_preview", lambda: session.go("preview"), tip)

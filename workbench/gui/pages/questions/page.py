@@ -135,8 +135,8 @@ class QuestionsPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, page_called("questions"))
-        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), "data", tr("Open a table →"))
-        self._nothing.say(tr("Open a table first: the questions are about its columns."))
+        why = tr("Open a table first: the questions are about its columns.")
+        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), why)
         self.listed = ColumnModel(session)
         accessible = tr("Columns: ticked if they are needed")
         self.columns = SettingsTable(session, self.listed, "question_columns", accessible, private=True)

@@ -133,10 +133,10 @@ class SettingsPage(ReleasePage):
     # -- its parts ------------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), "data", tr("Open a table →"))
-        self._empty.say(tr("Open a table and declare its public facts; then it can be released here."))
-        self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), "train", tr("Train →"))
-        self._of_model.say(tr(A_MODEL))
+        why = tr("Open a table and declare its public facts; then it can be released here.")
+        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), why)
+        leads = {"train": tr("Train →")}
+        self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), tr(A_MODEL), **leads)
         self._of_images = OnlyModelsCard(self.session)
         self._columns = ColumnsCard(self.session, "release_columns")
         self._sections = Sections(self._version, self._cost, self._outside, self._columns)

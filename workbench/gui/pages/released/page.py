@@ -301,13 +301,11 @@ class ReleasedPage(PageFrame):
         self._detail = look(named(Standing(pad=0), "released_card"), "quiet")
         self._detail.body.addWidget(scrolled(self._place, "released_detail"))
         self._parts = MasterDetail(Card(self.table, pad=PAD), self._detail, heights=(2, 3))
-        self._nothing = NothingYet(session, "released_nothing", tr("Nothing released yet"), "ways", tr("Release →"))
-        self._nothing.say(
-            tr(
-                "Nothing has been released on this computer yet. "
-                "A release, with its certificate, is listed here for good."
-            )
+        nothing = tr(
+            "Nothing has been released on this computer yet. A release, with its certificate, is listed here for good."
         )
+        title, leads = tr("Nothing released yet"), {"ways": tr("Release →")}
+        self._nothing = NothingYet(session, "released_nothing", title, nothing, **leads)
         self.body.add(self._resume, (self._parts, 1), (self._nothing, 1))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))

@@ -298,8 +298,8 @@ class RiskPage(PageFrame):
         self._found: Found | None = None
         self._asked: Asked | None = None
         self._released = self._unfolded = False
-        self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), "data", tr("Open a table →"))
-        self._nothing.say(tr("Open a table first: the figures are about its rows."))
+        why = tr("Open a table first: the figures are about its rows.")
+        self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), why)
         self.known = RiskColumns(session)
         spoken = tr("Columns: ticked if an outsider knows them")
         self.columns = SettingsTable(session, self.known, "risk_columns", spoken, private=True)

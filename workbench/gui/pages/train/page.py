@@ -73,9 +73,8 @@ class TrainPage(RunPage):
         column = stack(self.paused, self.before, (self.going, 1), (self.study, 1), spacing=12)
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
-        title, leads = tr("Nothing to train on yet"), tr("Open a table →")
-        self._nothing = NothingYet(session, "train_nothing", title, "data", leads)
-        self._nothing.say(tr("Open a table or images first: then the models that fit are listed here."))
+        why = tr("Open a table or images first: then the models that fit are listed here.")
+        self._nothing = NothingYet(session, "train_nothing", tr("Nothing to train on yet"), why)
         whole = panel(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12))
         self._views = views(self._nothing, whole)
         self.body.addWidget(self._views, 1)

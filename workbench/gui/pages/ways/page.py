@@ -90,7 +90,7 @@ class WaysPage(PageFrame):
         self._make_head()
         self._make_table()
         self._make_foot()
-        self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"), "data", tr("Open a table →"))
+        self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"))
         self.body.addWidget(self._top)
         self._panes = panel(row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12))
         self.body.addWidget(self._panes, 1)

@@ -34,7 +34,7 @@ from workbench.gui.widgets.dialogs import Entry, choose
 from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
-from workbench.gui.widgets.formatting import first_rows, plain
+from workbench.gui.widgets.formatting import first_rows, two_digits
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class ComparisonCard(Card):
         self._stated[SPREAD], self._stated[PAIRS] = stated, pairs
         self._choose(self._column)
         if found is not None:
-            self.figure.setText(_percent(found.quality.mean))
+            self.figure.setText(two_digits(found.quality.mean))
             self.words.setText(_figure_words(found))
             self.learned.setText("" if found.learned is None else tr_sentence(found.learned.words))
             self.invented.setText(_invented(found.pairs))
@@ -304,14 +304,14 @@ class ComparisonCard(Card):
 
 def _figure_words(found: Compared) -> str:
     quality = found.quality
-    said = {"worst": found.worst, "distance": _percent(quality.worst_distance)}
+    said = {"worst": found.worst, "distance": two_digits(quality.worst_distance)}
     if not quality.of_pairs:
         return tr(
             "of the rows, on average, would have to move for the tables to agree: {worst} is farthest off, by "
             "{distance}.",
             **said,
         )
-    said |= {"one": _percent(quality.one_way), "two": _percent(quality.two_way)}
+    said |= {"one": two_digits(quality.one_way), "two": two_digits(quality.two_way)}
     if quality.pairs == quality.of_pairs:
         return tr(
             "of the rows, on average, would have to move for the tables to agree: {one} for one column, {two} for "
@@ -343,8 +343,3 @@ def _invented(pairs: Pairs) -> str:
         after=tr_number(after, ".2f"),
         before=tr_number(before, ".2f"),
     )
-
-
-def _percent(share: float) -> str:
-    """Return a share of rows with two significant digits."""
-    return f"{plain(float(f'{100 * share:.2g}'))} %"
