@@ -1,5 +1,6 @@
 """The command line called in this process, and little tables for it."""
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,6 +124,12 @@ def sanitize(**changed: str) -> list[str]:
     for name, word in changed.items():
         words[places[name]] = word
     return words
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    """Return the cells of a comma-separated file, line by line."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))
 
 
 def names(folder: Path) -> set[str]:

@@ -1,7 +1,7 @@
 """Fixtures of the command-line tests: a command called in this process, and a folder to call it in."""
 
 import pytest
-from command_cases import runner, sanitize, written
+from command_cases import cities, runner, sanitize, written
 
 
 @pytest.fixture
@@ -18,6 +18,13 @@ def folder(tmp_path, monkeypatch):
     written(made)
     monkeypatch.chdir(made)
     return made
+
+
+@pytest.fixture
+def of_cities(tmp_path, monkeypatch):
+    """A folder to stand in, with a table in which age tells the city, and its plan."""
+    monkeypatch.chdir(tmp_path)
+    return cities(tmp_path)
 
 
 @pytest.fixture

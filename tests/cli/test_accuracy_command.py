@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from command_cases import CITIES, cities
+from command_cases import CITIES
 
 pytest.importorskip("torch")
 
@@ -20,16 +20,9 @@ NETWORK = (
 OF_TABLE = ("--target", "city", "--bounds", "plan.toml")
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder to stand in, with a table in which age tells the city, and a plan."""
-    monkeypatch.chdir(tmp_path)
-    return cities(tmp_path)
-
-
-def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder, run):
-    (folder / "t.csv").unlink()
-    before = sorted(folder.iterdir())
+def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(of_cities, run):
+    (of_cities / "t.csv").unlink()
+    before = sorted(of_cities.iterdir())
     done = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json")
     assert done.code == 0, done
     told = done.json
@@ -38,7 +31,7 @@ def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder,
     assert told["lowest"] <= told["accuracy"] <= told["highest"]
     assert told["noise_multiplier"] == 2
     assert "No private row was read" in told["sentences"][-1]
-    assert sorted(folder.iterdir()) == before
+    assert sorted(of_cities.iterdir()) == before
     assert not user_data().exists(), "no ledger was made"
     text = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
     assert text.out.startswith("Accuracy on simulated rows of this shape is about")
@@ -47,19 +40,19 @@ def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder,
     assert other["accuracy"] != told["accuracy"]
 
 
-def test_other_rows_in_the_file_change_nothing(folder, run):
+def test_other_rows_in_the_file_change_nothing(of_cities, run):
     first = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json
-    (folder / "t.csv").write_text("age,city\n" + "1,Linz\n" * 300, "utf-8")
+    (of_cities / "t.csv").write_text("age,city\n" + "1,Linz\n" * 300, "utf-8")
     assert run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json == first
 
 
-def test_a_public_table_or_public_images_are_trained_on(folder, run):
+def test_a_public_table_or_public_images_are_trained_on(of_cities, run):
     told = run("accuracy", "--rows", "1000", "--public", "t.csv", *OF_TABLE, *NETWORK, "--json").json
     assert not told["made_up"]
     assert told["accuracy"] > 0.8
     codes = np.arange(300) % 2
     pixels = np.random.default_rng(0).integers(0, 60, (300, 8, 8)) + 150 * codes[:, None, None]
-    np.savez_compressed(folder / "open.npz", images=pixels.astype(np.uint8), labels=codes)
+    np.savez_compressed(of_cities / "open.npz", images=pixels.astype(np.uint8), labels=codes)
     told = run("accuracy", "--rows", "1000", "--public", "open.npz", *NETWORK, "--json").json
     assert not told["made_up"]
     assert told["accuracy"] > 0.9
@@ -67,7 +60,7 @@ def test_a_public_table_or_public_images_are_trained_on(folder, run):
     assert run("accuracy", "--rows", "1000", *declared, *NETWORK, "--json").json["made_up"]
 
 
-def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder, run):
+def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(of_cities, run):
     done = run("accuracy", "t.csv", *OF_TABLE, *NETWORK, "--json")
     assert done.code == 0, done
     told = done.json
@@ -84,7 +77,7 @@ def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder, r
     assert "its results must not be published" in text.err
 
 
-def test_the_figures_are_those_of_the_window(folder, run):
+def test_the_figures_are_those_of_the_window(of_cities, run):
     from workbench.data.read import read_table
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import study_here
@@ -94,13 +87,13 @@ def test_the_figures_are_those_of_the_window(folder, run):
     from workbench.signals.cancel import CancelToken
 
     told = run("accuracy", "t.csv", *OF_TABLE, *NETWORK, "--json").json
-    features = network_features(load_plan(folder / "plan.toml"), "city")
+    features = network_features(load_plan(of_cities / "plan.toml"), "city")
     words = {NETWORK[i].removeprefix("--"): NETWORK[i + 1] for i in range(0, len(NETWORK), 2)}
     plan = DpSgdPlan.from_plain(
         {name: value if name in ("network", "accountant") else float(value) for name, value in words.items()}
         | {"batch": 30, "epochs": 2}
     )
-    task = NetworkTask(plan, features, read_table("t.csv"), folder)
+    task = NetworkTask(plan, features, read_table("t.csv"), of_cities)
     stages = study_here(task, lambda event: None, CancelToken())
     assert [accuracy for _, accuracy, _ in stages] == [stage["accuracy"] for stage in told["stages"]]
 
@@ -121,7 +114,7 @@ def test_the_figures_are_those_of_the_window(folder, run):
         (("none.csv",), "none.csv"),
     ],
 )
-def test_a_bad_request_is_one_sentence(folder, run, words, told):
+def test_a_bad_request_is_one_sentence(of_cities, run, words, told):
     answer = run("accuracy", *words, *OF_TABLE, *NETWORK)
     assert answer.code == 2
     lines = answer.err.splitlines()
@@ -129,30 +122,30 @@ def test_a_bad_request_is_one_sentence(folder, run, words, told):
     assert all(line.startswith("warning: ") for line in lines[:-1])
 
 
-def test_what_is_not_declared_of_the_rows_is_asked_for(folder, run):
+def test_what_is_not_declared_of_the_rows_is_asked_for(of_cities, run):
     assert "not declared" in run("accuracy", "--rows", "300", *NETWORK).error()
     assert "--bounds is missing" in run("accuracy", "--rows", "300", "--target", "city", *NETWORK).error()
     assert "public table needs a plan" in run("accuracy", "--rows", "9", "--public", "t.csv", *NETWORK).error()
 
 
-def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder, run):
+def test_a_plan_that_was_guessed_from_the_rows_is_refused(of_cities, run):
     guessed = CITIES.replace('name = "age"\n', 'name = "age"\norigin = "guess"\n')
-    (folder / "plan.toml").write_text(guessed, "utf-8")
+    (of_cities / "plan.toml").write_text(guessed, "utf-8")
     answer = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
     assert (answer.code, answer.out) == (2, "")
     assert "age" in answer.err
     assert run("accuracy", "t.csv", *OF_TABLE, *NETWORK).code == 2
 
 
-def test_facts_that_were_read_off_the_rows_are_told(folder, run):
+def test_facts_that_were_read_off_the_rows_are_told(of_cities, run):
     read_off = CITIES.replace('name = "age"\n', 'name = "age"\nbounds_origin = "data"\n')
-    (folder / "plan.toml").write_text(read_off, "utf-8")
+    (of_cities / "plan.toml").write_text(read_off, "utf-8")
     told = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json["sentences"]
     assert "were taken from the private rows" in told[-1]
     assert not any("No private row was read" in sentence for sentence in told)
 
 
-def test_ctrl_c_ends_it(folder, run, monkeypatch):
+def test_ctrl_c_ends_it(of_cities, run, monkeypatch):
     from workbench.deep import expected_accuracy
 
     def interrupted(*given: object, cancel: object = None, **more: object) -> ExpectedAccuracy:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_cases import Run, cities
+from command_cases import Run
 
 from workbench.data.read import read_table
 from workbench.data.table import Table
@@ -39,13 +39,6 @@ accountant = "rdp"
 """
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder to stand in, with a table and its plan."""
-    monkeypatch.chdir(tmp_path)
-    return cities(tmp_path)
-
-
 def table(first: int, count: int = 400) -> Table:
     return Table(
         pl.DataFrame(
@@ -69,7 +62,7 @@ def fit(run: Run, output: str) -> str:
     return done.err
 
 
-def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder, run):
+def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(of_cities, run):
     pytest.importorskip("torch")
     assert CHOSEN not in fit(run, "before")
     assert outside("before") == []
@@ -77,7 +70,7 @@ def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder, run):
     study = run("accuracy", *OF_TABLE, *NETWORK)
     assert study.code == 0, study
     assert "the ledger notes, at no cost" in study.err
-    with Ledger.read(folder / "book.sqlite") as book:
+    with Ledger.read(of_cities / "book.sqlite") as book:
         notes = list(book.entries("figures"))
         assert [(e.epsilon, e.delta, e.body) for e in notes] == [("0", "0", {"study": "accuracy"})]
         assert book.account(notes[0].dataset).used == (Decimal(1), Decimal(0))
@@ -90,10 +83,10 @@ def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder, run):
 
 
 @pytest.mark.slow  # a network is trained
-def test_the_card_of_a_network_says_so_as_well(folder, run):
+def test_the_card_of_a_network_says_so_as_well(of_cities, run):
     pytest.importorskip("torch")
     assert run("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
-    (folder / "t.csv").rename(folder / "again.csv")  # the same rows under another name
+    (of_cities / "t.csv").rename(of_cities / "again.csv")  # the same rows under another name
     done = run("dpsgd", "again.csv", *OF_TABLE[1:], *NETWORK, "--quiet", "-o", "network")
     assert done.code == 0, done
     assert CHOSEN in done.err
@@ -101,11 +94,11 @@ def test_the_card_of_a_network_says_so_as_well(folder, run):
     assert run("verify", "network", "--ledger", "book.sqlite").code == 0
 
 
-def test_made_up_rows_are_no_figures_of_these(folder, run):
+def test_made_up_rows_are_no_figures_of_these(of_cities, run):
     pytest.importorskip("torch")
     assert run("accuracy", "--rows", "300", *OF_TABLE[1:], *NETWORK).code == 0
     assert run("why", *OF_TABLE[1:], "--rows", "100", "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
-    assert not (folder / "book.sqlite").exists()
+    assert not (of_cities / "book.sqlite").exists()
 
 
 @pytest.mark.parametrize(
@@ -119,19 +112,19 @@ def test_made_up_rows_are_no_figures_of_these(folder, run):
     ],
     ids=lambda words: words[0],
 )
-def test_the_other_studies_are_noted_as_well(folder, run, words):
+def test_the_other_studies_are_noted_as_well(of_cities, run, words):
     pytest.importorskip("torch")
-    (folder / "grid.toml").write_text(GRID, "utf-8")
+    (of_cities / "grid.toml").write_text(GRID, "utf-8")
     done = run(*words)
     assert done.code == 0, done
     assert "the ledger notes, at no cost" in done.err
     assert CHOSEN in fit(run, "after")
 
 
-def test_a_ledger_that_cannot_note_it_shows_no_figure(folder, run):
+def test_a_ledger_that_cannot_note_it_shows_no_figure(of_cities, run):
     fit(run, "before")
-    with Ledger.open(folder / "book.sqlite") as book:
-        book.move(folder / "moved.sqlite")
+    with Ledger.open(of_cities / "book.sqlite") as book:
+        book.move(of_cities / "moved.sqlite")
     study = run("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1")
     assert study.code == 2
     assert "moved" in study.error()
@@ -181,7 +174,7 @@ def test_a_merge_takes_the_notes_over(tmp_path):
         other.note_figures(other.identify(table(50_000)), "why")
 
 
-def test_ledger_show_lists_the_notes_in_plain_words(folder, run):
+def test_ledger_show_lists_the_notes_in_plain_words(of_cities, run):
     fit(run, "before")
     silent = run("ledger", "show", "--ledger", "book.sqlite")
     assert "private figures" not in silent.out.lower()
@@ -218,15 +211,15 @@ def test_ledger_show_lists_the_notes_in_plain_words(folder, run):
     ],
     ids=["watched", "quiet", "quiet, private test rows", "quiet, public test rows", "watched, private test rows"],
 )
-def test_a_training_notes_what_it_shows(folder, run, more, studies):
+def test_a_training_notes_what_it_shows(of_cities, run, more, studies):
     pytest.importorskip("torch")
     lines = [f"{i % 50 + 25},{'Graz' if i % 3 else 'Linz'}" for i in range(90)]
-    (folder / "held.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
+    (of_cities / "held.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
     assert run("ledger", "cap", "t.csv", "--epsilon", "100", "--delta", "0.01", *OF_TABLE[-2:]).code == 0
     done = run("dpsgd", *OF_TABLE, *NETWORK, *more, "-o", "network")
     assert done.code == 0, done
     assert outside("network") == [], "its own figures came after its settings"
-    with Ledger.read(folder / "book.sqlite") as book:
+    with Ledger.read(of_cities / "book.sqlite") as book:
         assert [f.study for f in book.figures()] == studies
         datasets = {f.study: f.dataset for f in book.figures()}
         assert book.verify() == []
@@ -238,7 +231,7 @@ def test_a_training_notes_what_it_shows(folder, run, more, studies):
 
 
 @pytest.mark.slow  # networks are trained
-def test_a_training_that_cannot_note_it_charges_nothing(folder, run, monkeypatch):
+def test_a_training_that_cannot_note_it_charges_nothing(of_cities, run, monkeypatch):
     pytest.importorskip("torch")
 
     def failed(*_: object) -> bool:
@@ -249,7 +242,7 @@ def test_a_training_that_cannot_note_it_charges_nothing(folder, run, monkeypatch
     assert done.code == 2
     assert done.out == ""
     assert "the disk is full" in done.err
-    with Ledger.read(folder / "book.sqlite") as book:
+    with Ledger.read(of_cities / "book.sqlite") as book:
         assert [release.status for release in book.releases()] == ["void"]
     assert not Path("network").exists()
 
@@ -263,19 +256,19 @@ RELEASES = {
 
 
 @pytest.mark.parametrize("kind", RELEASES)
-def test_a_certificate_of_every_kind_says_so(folder, run, kind):
-    (folder / "params.csv").write_text("k,h,m,p,q,f\n16,1,4,0.5,0.75,0.5\n", "utf-8")
+def test_a_certificate_of_every_kind_says_so(of_cities, run, kind):
+    (of_cities / "params.csv").write_text("k,h,m,p,q,f\n16,1,4,0.5,0.75,0.5\n", "utf-8")
 
     def released(output: str, *more: str) -> tuple[list[str], str]:
         done = run(*RELEASES[kind], "-o", output, "--ledger", "book.sqlite", *more)
         assert done.code == 0, done
-        told: list[str] = json.loads((folder / f"{output}.certificate.json").read_text("utf-8"))["outside_guarantee"]
+        told: list[str] = json.loads((of_cities / f"{output}.certificate.json").read_text("utf-8"))["outside_guarantee"]
         return told, done.err
 
     before, said = released("before.csv")
     assert CHOSEN not in before
     assert CHOSEN not in said
-    with Ledger.open(folder / "book.sqlite") as book:
+    with Ledger.open(of_cities / "book.sqlite") as book:
         (first,) = book.releases()
         book.set_cap(first.dataset, Decimal(100))
         book.note_figures(book.identify(read_table("t.csv")), "curve")
@@ -286,6 +279,8 @@ def test_a_certificate_of_every_kind_says_so(folder, run, kind):
     for output in ("before.csv", "after.csv"):
         assert run("verify", output, "--ledger", "book.sqlite").code == 0, output
     if document:
-        assert CHOSEN in (folder / "after.html").read_text("utf-8")
-        checked = subprocess.run([sys.executable, "verify.py"], cwd=folder / "bundle", capture_output=True, text=True)
+        assert CHOSEN in (of_cities / "after.html").read_text("utf-8")
+        checked = subprocess.run(
+            [sys.executable, "verify.py"], cwd=of_cities / "bundle", capture_output=True, text=True
+        )
         assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -7,7 +7,6 @@ import sys
 import time
 
 import pytest
-from command_cases import written
 
 from workbench.cli.catalogue import COMMANDS, load
 from workbench.release.ledger.ledger import Ledger
@@ -31,13 +30,6 @@ def stuck(options, context):
     time.sleep({long})
 module.COMMAND = dataclasses.replace(module.COMMAND, run=stuck, configure=lambda parser: None)
 """
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    written(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def interrupted(

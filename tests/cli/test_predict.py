@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from command_cases import Run
+from command_cases import Run, lines_of
 
 from workbench.data.columns.grid import matrix
 from workbench.data.read import hashlib
@@ -43,11 +43,6 @@ def made(tmp_path, monkeypatch, run):
 def trained(run: Run, model: str, target: str = "species", epsilon: str = "5", *more: str) -> None:
     words = ("--target", target, "--model", model, "--epsilon", epsilon, "--bounds", "plan.toml")
     assert run("fit", "sample:iris", *words, *more, "-o", f"{model}-model", "--ledger", f"{model}.sqlite").code == 0
-
-
-def lines_of(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.reader(stream))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """``predict`` for images: a labelled set is judged, single files and folders without classes are brought to size."""
 
-import csv
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
+from command_cases import lines_of
 from PIL import Image
 
 from workbench.release.ledger.ledger import Ledger
@@ -33,11 +32,6 @@ def made(tmp_path_factory):
         (folder / "loose").mkdir(exist_ok=True)
         Image.fromarray(np.full((16, 20), grey, np.uint8)).save(folder / "loose" / f"{at}.png")
     return folder
-
-
-def lines_of(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.reader(stream))
 
 
 def test_a_labelled_set_is_judged(made, run, tmp_path):

@@ -6,7 +6,6 @@ import stat
 from pathlib import Path
 
 import pytest
-from command_cases import cities
 
 from workbench.release.atomic import PartFile
 from workbench.release.ledger.ledger import Ledger
@@ -173,14 +172,7 @@ def test_figures_of_a_generalised_table_are_public_as_well(folder, run):
 # -- ``workbench quality``: a certified release and any other table beside the original; private and noted
 
 
-@pytest.fixture
-def quality_folder(tmp_path, monkeypatch):
-    """A folder to stand in, with a table and its plan."""
-    monkeypatch.chdir(tmp_path)
-    return cities(tmp_path)
-
-
-def test_synthetic_rows_are_scored_and_the_ledger_notes_it(quality_folder, run):
+def test_synthetic_rows_are_scored_and_the_ledger_notes_it(of_cities, run):
     book = ("--ledger", "book.sqlite")
     run("synthesize", "t.csv", "--plan", "plan.toml", "--epsilon", "3", "-o", "s.csv", *book)
     words = ("quality", "s.csv", "--original", "t.csv", "--target", "city", *book)
@@ -203,7 +195,7 @@ def test_synthetic_rows_are_scored_and_the_ledger_notes_it(quality_folder, run):
     assert again == found
 
 
-def test_any_table_and_a_control_set_will_do(quality_folder, run):
+def test_any_table_and_a_control_set_will_do(of_cities, run):
     rows = Path("t.csv").read_text().splitlines()
     Path("copy.csv").write_text("\n".join(rows[:9]) + "\n")
     Path("others.csv").write_text("\n".join([rows[0], *rows[9:]]) + "\n")
@@ -213,7 +205,7 @@ def test_any_table_and_a_control_set_will_do(quality_folder, run):
     assert found["scores"]["column_shapes"]["value"] == 1
 
 
-def test_what_is_no_table_of_rows_is_refused(quality_folder, run):
+def test_what_is_no_table_of_rows_is_refused(of_cities, run):
     book = ("--ledger", "book.sqlite")
     run("statistics", "t.csv", "--plan", "plan.toml", "--epsilon", "1", "-o", "f.csv", *book)
     assert "no rows of people" in run("quality", "f.csv", "--original", "t.csv", *book).refused()
@@ -223,13 +215,13 @@ def test_what_is_no_table_of_rows_is_refused(quality_folder, run):
     assert "no column 'age2'" in run("quality", "t.csv", "--original", "t.csv", "--target", "age2", *book).refused()
 
 
-def test_numbers_nearer_than_the_steps_of_a_double_are_scored(quality_folder, run):
+def test_numbers_nearer_than_the_steps_of_a_double_are_scored(of_cities, run):
     lines = [f"{10**18 + i},{'xy'[i % 2]}" for i in range(60)]
     Path("long.csv").write_text("\n".join(["n,c", *lines]) + "\n", "utf-8")
     assert run("quality", "long.csv", "--original", "long.csv", "--json").done["overall"] is not None
 
 
-def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted(quality_folder, run):
+def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted(of_cities, run):
     book = ("--ledger", "book.sqlite")
     assert run("quality", "t.csv", "--original", "t.csv", "--control", "t.csv", *book).code == 2
     Path("other.csv").write_text("age,city\n" + "\n".join(f"{20 + i},x{i % 3}" for i in range(40)) + "\n", "utf-8")
@@ -244,14 +236,7 @@ def test_the_original_is_no_control_set_and_rows_without_a_certificate_are_noted
 COLUMNS = ("--quasi", "age", "--sensitive", "city", "--attacks", "50", "--ledger", "book.sqlite")
 
 
-@pytest.fixture
-def report_folder(tmp_path, monkeypatch):
-    """A folder to stand in, with a table, its plan and a release."""
-    monkeypatch.chdir(tmp_path)
-    return cities(tmp_path)
-
-
-def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(report_folder, run):
+def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(of_cities, run):
     run("sanitize", "t.csv", "--plan", "plan.toml", "-o", "n.csv", "--ledger", "book.sqlite")
     words = ("report", "n.csv", "--original", "t.csv", *COLUMNS, "-o", "r.html", "--bundle", "b")
     found = run(*words, "--json").done
@@ -265,14 +250,14 @@ def test_a_report_of_a_release_is_written_and_goes_into_a_bundle(report_folder, 
     assert "private – not for release" in page
     assert "What ε allows" in page
     assert stat.S_IMODE(Path("r.html").stat().st_mode) == 0o600
-    assert (report_folder / "b/private/risk-report.pdf").read_bytes().startswith(b"%PDF")
+    assert (of_cities / "b/private/risk-report.pdf").read_bytes().startswith(b"%PDF")
     assert run("verify", "b", "--json").done["ok"] is True
-    (report_folder / "b/private/risk-report.html").write_text("changed")
+    (of_cities / "b/private/risk-report.html").write_text("changed")
     assert run("verify", "b", "--json").code == 5
     assert "exists" in run(*words).refused()
 
 
-def test_a_table_alone_is_reported_on(report_folder, run):
+def test_a_table_alone_is_reported_on(of_cities, run):
     shown = run("report", "t.csv", *COLUMNS, "-o", "r.html").shown
     assert "rows of the table are unique" in shown
     assert "private – not for release" in shown
@@ -280,7 +265,7 @@ def test_a_table_alone_is_reported_on(report_folder, run):
     assert ".pdf or .html" in run("report", "t.csv", *COLUMNS, "-o", "r.txt").refused()
 
 
-def test_a_model_is_attacked_as_models_are(report_folder, run):
+def test_a_model_is_attacked_as_models_are(of_cities, run):
     run("fit", "t.csv", "--target", "city", "--model", "naive-bayes", "--epsilon", "1", "--bounds", "plan.toml",
         "-o", "m", "--ledger", "book.sqlite")  # fmt: skip
     lines = Path("t.csv").read_text("utf-8").splitlines()
@@ -294,7 +279,7 @@ def test_a_model_is_attacked_as_models_are(report_folder, run):
 
 
 @pytest.mark.parametrize("form", ["html", "pdf"])
-def test_a_full_disk_leaves_no_half_a_report_and_is_one_sentence(form, report_folder, run, monkeypatch):
+def test_a_full_disk_leaves_no_half_a_report_and_is_one_sentence(form, of_cities, run, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

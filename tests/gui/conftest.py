@@ -24,7 +24,7 @@ from hands import Hands, choose_model, go_to, show, when_asked
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 from survey import write_survey
 
@@ -291,6 +291,22 @@ def people(window, press, finish, monkeypatch):
     assert window.session.opened is not None
     press(window, "tab_data")
     return window
+
+
+@pytest.fixture
+def iris(window, finish):
+    """A window with the iris sample."""
+    finish(window, "sample_iris")
+    return window
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """The file of a project that the system's chooser, which a test cannot drive, gives."""
+    path = tmp_path / "town.workbench.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    return path
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.gui.shell.main_window import MainWindow
 from workbench.release.ledger.ledger import Ledger
@@ -28,10 +29,15 @@ def statuses() -> list[str]:
         return [release.status for release in book.releases()]
 
 
+def noted() -> list[str]:
+    """Return the kinds of study that the ledger has noted."""
+    with Ledger.read() as book:
+        return [figures.study for figures in book.figures()]
+
+
 def banner(window: MainWindow) -> str:
     """Return what the banner says, empty while it is hidden."""
-    text = window.findChild(QLabel, "banner_text")
-    return text.text() if text.isVisible() else ""
+    return told(window, "banner_text")
 
 
 class Heard:
@@ -90,6 +96,50 @@ def text_of(window: QWidget, name: str) -> str:
     return label.text()
 
 
+def words_of(window: QWidget, name: str) -> str:
+    """Return the text of the label of that name, with a space where a line may not be broken."""
+    return text_of(window, name).replace("\u00a0", " ")
+
+
+def text_in_sight(window: QWidget, name: str) -> str:
+    """Return the text of the label of that name, which must be visible."""
+    label = window.findChild(QLabel, name)
+    assert label.isVisible(), f"{name} is not visible"
+    return label.text()
+
+
+def told(window: QWidget, name: str) -> str:
+    """Return the text of the label of that name, empty while it is hidden."""
+    label = window.findChild(QLabel, name)
+    return label.text() if label.isVisible() else ""
+
+
+def status(window: MainWindow) -> str:
+    """Return what the status bar says."""
+    return window.statusBar().currentMessage()
+
+
+def rows_of(window: QWidget, name: str) -> list[list[str]]:
+    """Return the texts of the cells of the table of that name."""
+    model = window.findChild(QTableView, name).model()
+    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
+
+
+def choose(window: QWidget, name: str, value: object) -> None:
+    """Choose the entry of the list of that name that stands for ``value``."""
+    box = window.findChild(QComboBox, name)
+    box.setCurrentIndex(box.findData(value))
+    box.activated.emit(box.currentIndex())
+
+
+def choose_by_keys(window: QWidget, qtbot, name: str, text: str) -> None:
+    """Choose from a list with the keys, as a person without a mouse does."""
+    box = window.findChild(QComboBox, name)
+    box.setFocus()
+    qtbot.keyClicks(box, text)
+    assert box.currentText() == text
+
+
 def retype(window: QWidget, qtbot, name: str, text: object) -> None:
     """Type over the field of that name; a path is pasted, as a person does it."""
     field = window.findChild(QLineEdit, name)
@@ -98,6 +148,12 @@ def retype(window: QWidget, qtbot, name: str, text: object) -> None:
         field.insert(str(text))
     else:
         qtbot.keyClicks(field, str(text))
+
+
+def save(window: MainWindow, qtbot, idle) -> None:
+    """Save the project by keys."""
+    qtbot.keyClick(window, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    idle(window)
 
 
 def activate(window: MainWindow, qtbot) -> None:

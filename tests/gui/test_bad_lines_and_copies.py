@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from hands import Hands, go_to
+from hands import go_to
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
@@ -143,11 +143,6 @@ def test_copied_rows_and_attributes_begin_with_the_badge_and_too_many_are_refuse
 
 
 # -- How the file is read: each doubt shows the cells under its candidates, and a click chooses one -------------------
-
-
-@pytest.fixture
-def hands(window, qtbot):
-    return Hands(window, qtbot)
 
 
 def open_file(window, tmp_path, idle, content, encoding="utf-8"):

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from fits import misfits
 from hands import Hands, go_to
+from mishaps import told
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -356,12 +357,6 @@ def paste(window, qtbot, what: str) -> None:
     qtbot.keyClick(text(window), Qt.Key.Key_V, CTRL)
 
 
-def said(window, name: str) -> str:
-    """Return a sentence that is in sight; empty where it is not."""
-    shown = window.findChild(QLabel, name)
-    return shown.text() if shown.isVisible() else ""
-
-
 def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(editing, qtbot, press):
     # Escape leaves the list as it was.
     qtbot.keyClicks(text(editing), "Bath")
@@ -373,8 +368,8 @@ def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(edi
 
     # What the rows hold and the list does not is named.
     paste(editing, qtbot, "Bath\nYork")
-    assert "Bath, Avon" in said(editing, "domain_outside")
-    assert "3 values" in said(editing, "domain_outside")
+    assert "Bath, Avon" in told(editing, "domain_outside")
+    assert "3 values" in told(editing, "domain_outside")
 
     # Spaces at the ends are trimmed by a click.
     paste(editing, qtbot, " Bath \nYork\n\n")
@@ -383,10 +378,10 @@ def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(edi
 
     # A line from a spreadsheet is split and each value kept once.
     paste(editing, qtbot, "Bath, York; Bath\tWells")
-    assert "single value" in said(editing, "domain_problem").lower()
+    assert "single value" in told(editing, "domain_problem").lower()
     assert not editing.findChild(QAbstractButton, "domain_take").isEnabled()
     press(editing, "domain_split")
-    assert "more than once: Bath" in said(editing, "domain_told")
+    assert "more than once: Bath" in told(editing, "domain_told")
     press(editing, "domain_keep")
     press(editing, "domain_sort")
     assert text(editing).toPlainText() == "Bath\nWells\nYork"
@@ -395,9 +390,9 @@ def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(edi
 
     # Values with commas quotes and spaces are declared as they are.
     paste(editing, qtbot, 'Bath, Avon\n Wells\nSt. "Ives"\nBath\n')
-    assert said(editing, "domain_count") == "4 values"
-    assert "“ Wells”" in said(editing, "domain_told")
-    assert said(editing, "domain_outside") == ""
+    assert told(editing, "domain_count") == "4 values"
+    assert "“ Wells”" in told(editing, "domain_told")
+    assert told(editing, "domain_outside") == ""
     qtbot.keyClick(text(editing), Qt.Key.Key_Return, CTRL)
     town = editing.session.plan.column("town")
     assert town.domain == ("Bath, Avon", " Wells", 'St. "Ives"', "Bath")
@@ -411,9 +406,9 @@ def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(edi
     press(editing, "domain_from_data")
     qtbot.keyClick(text(editing), Qt.Key.Key_A, CTRL)
     qtbot.keyClick(text(editing), Qt.Key.Key_Delete)
-    assert said(editing, "domain_warning") == ""
+    assert told(editing, "domain_warning") == ""
     qtbot.keyClick(text(editing), Qt.Key.Key_Z, CTRL)
-    assert "which ε does not cover" in said(editing, "domain_warning")
+    assert "which ε does not cover" in told(editing, "domain_warning")
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "data"
     qtbot.keyClick(editing, Qt.Key.Key_Z, CTRL)
@@ -421,13 +416,13 @@ def test_a_list_of_values_is_pasted_mended_compared_and_declared_as_one_step(edi
 
     # A list from the data warns at once until it is called public.
     press(editing, "domain_from_data")
-    assert "which ε does not cover" in said(editing, "domain_warning")
+    assert "which ε does not cover" in told(editing, "domain_warning")
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "data"
     press(editing, "fact_values")
-    assert "which ε does not cover" in said(editing, "domain_warning")
+    assert "which ε does not cover" in told(editing, "domain_warning")
     press(editing, "domain_public")
-    assert said(editing, "domain_warning") == ""
+    assert told(editing, "domain_warning") == ""
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "declared"
 

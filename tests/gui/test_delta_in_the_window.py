@@ -3,8 +3,8 @@
 from decimal import Decimal
 
 import pytest
-from mishaps import needs_torch, retype
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from mishaps import needs_torch, retype, words_of
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from workbench.gui.gauges import cap_entry
 from workbench.gui.session.account_task import read_account
@@ -13,10 +13,6 @@ from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
 SPENT = Decimal("1e-5")
-
-
-def said(window, name):
-    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
 
 
 @pytest.fixture
@@ -38,7 +34,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     trained_once, press, idle, qtbot, answer, tmp_path
 ):
     window = trained_once
-    assert said(window, "fact_delta") == "0 of 1e-5"
+    assert words_of(window, "fact_delta") == "0 of 1e-5"
     press(window, "tab_train")
     press(window, "train_model_logistic")
     retype(window, qtbot, "train_logistic_epochs", "4")
@@ -52,7 +48,7 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     assert "raise the cap of δ" in note
     press(window, "tab_ledger")
     idle(window)
-    assert "Cap δ = 1e-5; nothing is left." in said(window, "ledger_cap_title")
+    assert "Cap δ = 1e-5; nothing is left." in words_of(window, "ledger_cap_title")
     press(window, "tab_train")
     qtbot.waitUntil(raise_cap.isVisible)
     asked = answer("yes")
@@ -65,14 +61,14 @@ def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     press(window, "ledger_set_cap")
     qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("3e-5"))
     assert window.session.account.cap == 100
-    assert said(window, "fact_delta") == "2e-5 of 3e-5"
+    assert words_of(window, "fact_delta") == "2e-5 of 3e-5"
     press(window, "tab_train")
     qtbot.waitUntil(window.findChild(QPushButton, "train_start").isEnabled)
     answer("yes")
     press(window, "train_start")
     qtbot.waitUntil(lambda: len(window.session.released) == 1)
     idle(window)
-    assert said(window, "fact_delta") == "1e-5 of 3e-5"
+    assert words_of(window, "fact_delta") == "1e-5 of 3e-5"
 
 
 def test_the_ledger_page_shows_cap_and_rest_of_delta(trained_once, finish):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from fits import misfits
 from hands import drop_on
-from mishaps import retype, statuses, text_of
+from mishaps import choose_by_keys, retype, rows_of, statuses, text_of
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLabel, QPushButton, QTableView, QWidget
@@ -88,18 +88,6 @@ def estimated(page, finish, qtbot, release):
     return page
 
 
-def lines(window, name: str) -> list[list[str]]:
-    model = window.findChild(QTableView, name).model()
-    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
-
-
-def choose(window, qtbot, name: str, text: str) -> None:
-    box = window.findChild(QComboBox, name)
-    box.setFocus()
-    qtbot.keyClicks(box, text)
-    assert box.currentText() == text
-
-
 def test_an_empty_page_says_what_to_do_and_takes_a_file_with_a_certificate_from_elsewhere(
     page, idle, release, tmp_path
 ):
@@ -141,14 +129,14 @@ def test_figures_come_from_file_and_certificate_alone_are_drawn_copied_and_compa
     said = text_of(estimated, "estimate_said")
     assert said.startswith("✓ File and certificate agree: 150 rows, ε = 24, release ")
     assert "sepal_width" in said, "a kept column is not covered by ε, and that is said"
-    columns = lines(estimated, "estimate_columns")
+    columns = rows_of(estimated, "estimate_columns")
     assert [line[0] for line in columns] == ["sepal_length", "petal_length", "species"]
     assert [line[1] for line in columns[:2]] == ["mean", "mean"]
     low, high = float(columns[0][3]), float(columns[0][4])
     # 95 % of intervals contain the mean: 2.6 of their half lengths are 5.1 standard errors, a false alarm of 4e-7.
     assert abs((low + high) / 2 - 5.843) <= 2.6 * (high - low) / 2
     assert high - low < 2
-    figures = [line[0] for line in lines(estimated, "estimate_figures")]
+    figures = [line[0] for line in rows_of(estimated, "estimate_figures")]
     assert figures == ["mean", "1st quartile", "median", "3rd quartile"]
     assert statuses() == [], "no ledger knows of it"
     assert PRIVATE not in {label.text() for label in estimated.page.findChildren(QLabel)}
@@ -177,7 +165,7 @@ def test_figures_come_from_file_and_certificate_alone_are_drawn_copied_and_compa
     assert "estimated" in words
     assert "released" in words
     assert " to " in words
-    assert {line[0] for line in lines(estimated, "estimate_figures")} == {"setosa", "versicolor", "virginica"}
+    assert {line[0] for line in rows_of(estimated, "estimate_figures")} == {"setosa", "versicolor", "virginica"}
     for mode in ("light", "dark"):
         estimated.theme.set_mode(mode)
         image = chart.grab().toImage()
@@ -192,7 +180,7 @@ def test_figures_come_from_file_and_certificate_alone_are_drawn_copied_and_compa
     shown = estimated.findChild(QTableView, "estimate_rows").model()
     assert (shown.rowCount(), shown.columnCount()) == (150, len(header))
     assert [shown.index(7, c).data() for c in range(len(header))] == rows[7]
-    summary = {line[0]: line for line in lines(estimated, "estimate_summary")}
+    summary = {line[0]: line for line in rows_of(estimated, "estimate_summary")}
     assert list(summary) == header
     assert summary["sepal_width"][-1] == "published as it was"
     assert summary["sepal_length"][2].startswith("mean ")
@@ -204,17 +192,17 @@ def test_figures_come_from_file_and_certificate_alone_are_drawn_copied_and_compa
     assert "how often two values occur together" in text_of(estimated, "estimate_pair_said")
     assert estimated.findChild(QComboBox, "estimate_pair_first").currentText() == "sepal_length"
     finish(estimated, "estimate_pair")
-    ((of, estimate, low, high, _note),) = lines(estimated, "estimate_pair_table")
+    ((of, estimate, low, high, _note),) = rows_of(estimated, "estimate_pair_table")
     assert of == "correlation"
     # The interval is of 95 %: five halves of it leave no doubt.
     assert abs(float(estimate) - 0.87) < 2.5 * (float(high) - float(low)) / 2
     assert f"between {low} and {high}" in text_of(estimated, "estimate_pair_said")
     assert estimate in text_of(estimated, "estimate_pair_said")
-    choose(estimated, qtbot, "estimate_pair_second", "species")
+    choose_by_keys(estimated, qtbot, "estimate_pair_second", "species")
     assert not estimated.findChild(QTableView, "estimate_pair_table").isVisible()
     finish(estimated, "estimate_pair")
     assert "no correlation with numbers" in text_of(estimated, "estimate_pair_said")
-    choose(estimated, qtbot, "estimate_pair_first", "species")
+    choose_by_keys(estimated, qtbot, "estimate_pair_first", "species")
     assert text_of(estimated, "estimate_pair_said") == "Choose two different columns."
     assert not estimated.findChild(QPushButton, "estimate_pair").isEnabled()
     assert misfits(estimated) == []
@@ -275,7 +263,7 @@ def test_the_release_page_leads_there(people, at_release, finish, qtbot, answer,
     finish(people, "shown_release_estimate")
     assert people.findChild(QWidget, "page_estimate").isVisible()
     assert text_of(people, "estimate_said").startswith("✓ File and certificate agree: 2,000 rows, ε = 1, ")
-    columns = {line[0]: line for line in lines(people, "estimate_columns")}
+    columns = {line[0]: line for line in rows_of(people, "estimate_columns")}
     assert set(columns) == {
         c["name"] for c in json.loads(certificate_of(target).read_text("utf-8"))["columns"] if c["action"] == "protect"
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from mishaps import needs_torch, retype, text_of
+from mishaps import needs_torch, retype, rows_of, text_of
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from workbench.gui.widgets.table_view import LinesTable
@@ -24,22 +24,11 @@ def noted() -> list[str]:
         return [figures.study for figures in book.figures()]
 
 
-def lines(window, name: str) -> list[list[str]]:
-    model = window.findChild(LinesTable, name).lines
-    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
-
-
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial of the ways is short and stays in this process: these tests look at its note."""
     monkeypatch.setattr(ways_draw, "REPEATS", 2)
     monkeypatch.setattr(executor, "cores", lambda: 1)
-
-
-@pytest.fixture
-def iris(window, finish):
-    finish(window, "sample_iris")
-    return window
 
 
 def a_curve(window, qtbot, press, idle):
@@ -94,7 +83,7 @@ def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, finish
     assert iris.session.account.seen, "what is said before a release knows of it"
     finish(iris, "tab_ledger")
     press(iris, "ledger_show_figures")
-    ((time, dataset, words),) = lines(iris, "ledger_figures")
+    ((time, dataset, words),) = rows_of(iris, "ledger_figures")
     assert words == STUDIES[kind]
     assert "iris (open now)" in dataset
     assert len(time) == len("2026-11-30 00:25")

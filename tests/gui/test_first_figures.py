@@ -4,13 +4,12 @@ import json
 
 import pytest
 from hands import show
-from mishaps import needs_torch, retype, text_of
+from mishaps import needs_torch, noted, retype, text_of
 from PySide6.QtWidgets import QApplication, QCheckBox, QWidget
 
 from workbench.gui.widgets.dialogs import Question
 from workbench.jobs import network
 from workbench.processes import executor
-from workbench.release.ledger.ledger import Ledger
 from workbench.release.statements import CHOSEN
 
 SAYS = "certificate or card of every later release of these rows says"
@@ -20,17 +19,6 @@ SAYS = "certificate or card of every later release of these rows says"
 def figures_are_agreed_to(monkeypatch):
     """Nothing was agreed to: what the other tests take as said is asked here."""
     monkeypatch.setattr(executor, "cores", lambda: 1)
-
-
-def noted() -> list[str]:
-    with Ledger.read() as book:
-        return [figures.study for figures in book.figures()]
-
-
-@pytest.fixture
-def iris(window, finish):
-    finish(window, "sample_iris")
-    return window
 
 
 @pytest.fixture

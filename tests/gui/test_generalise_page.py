@@ -9,17 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hands import Hands, go_to
-from mishaps import retype, text_of
+from mishaps import choose, retype, rows_of, text_of
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QComboBox, QFileDialog, QScrollArea, QTableView, QWidget
+from PySide6.QtWidgets import QFileDialog, QScrollArea, QTableView, QWidget
 
 from workbench.release.verify import verify_release
 from workbench.risk.generalise.models import MODELS
-
-
-def rows_of(window, name: str) -> list[list[str]]:
-    model = window.findChild(QTableView, name).model()
-    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
 
 
 @pytest.fixture
@@ -294,12 +289,6 @@ def test_settings_and_hierarchies_are_kept_in_the_project(clinic, finish, press,
     made = [line[1:3] for line in rows_of(clinic, "generalise_columns")]
     assert made[:2] == [["intervals", "2"], ["category tree", "1"]]
     assert clinic.project.unsaved  # the file is as it was until it is saved
-
-
-def choose(window, name: str, value: str) -> None:
-    box = window.findChild(QComboBox, name)
-    box.setCurrentIndex(box.findData(value))
-    box.activated.emit(box.currentIndex())
 
 
 def test_a_population_is_chosen_for_k_map_with_every_method(clinic, finish, press, qtbot, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import pytest
 from hands import Hands, go_to
+from mishaps import status
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QMenu, QWidget
@@ -17,10 +18,6 @@ def active(people, qtbot):
     people.activateWindow()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
     return people
-
-
-def status(window) -> str:
-    return window.statusBar().currentMessage()
 
 
 def test_a_command_is_found_by_typing_and_done_by_return(active, qtbot):

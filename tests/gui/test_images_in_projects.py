@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mishaps import retype
+from mishaps import retype, save, words_of
 from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.data.images.read import ImageOptions
 from workbench.deep.plan import DpSgdPlan
@@ -46,24 +46,6 @@ def scans(window, finish, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
     finish(window, "open_image_folder")
     return window
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """The file that the system's chooser, which a test cannot drive, gives."""
-    path = tmp_path / "scans.workbench.toml"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
-    return path
-
-
-def told(window, name: str) -> str:
-    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
-
-
-def save(window, qtbot, idle) -> None:
-    qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
-    idle(window)
 
 
 def plan_a_training(window, press, qtbot) -> None:
@@ -156,7 +138,7 @@ def test_images_that_are_gone_can_be_pointed_to(scans, finish, press, project, q
     os.rename(tmp_path / "scans", moved)
     scans.open(str(project))
     idle(scans)
-    assert told(scans, "missing_text") == (
+    assert words_of(scans, "missing_text") == (
         f"Scans.workbench.toml: its images are no longer there: {tmp_path / 'scans'}"
     )
     assert scans.session.images is None
@@ -199,7 +181,7 @@ def test_a_folder_is_a_recent_file_that_opens(scans, load, press):
 
 
 def test_what_was_found_is_declared_by_one_press(scans, finish):
-    assert "names of the classes and size of the images were taken" in told(scans, "images_taken")
+    assert "names of the classes and size of the images were taken" in words_of(scans, "images_taken")
     finish(scans, "images_declare")
     options = scans.session.images.options
     assert (options.classes, options.image_size) == (CLASSES, 8)

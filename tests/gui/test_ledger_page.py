@@ -8,7 +8,7 @@ import sqlite3
 from decimal import Decimal
 
 import pytest
-from mishaps import retype
+from mishaps import retype, rows_of, words_of
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -46,11 +46,6 @@ def ledger(people, visit):
     return people
 
 
-def cells(window, name: str) -> list[list[str]]:
-    model = window.findChild(LinesTable, name).lines
-    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
-
-
 def test_an_empty_ledger_says_so_and_leads_on(window, visit, press):
     visit(window, "ledger")
     assert window.findChild(QLabel, "ledger_nothing_why").text().startswith("Each release is listed here")
@@ -66,10 +61,10 @@ def test_releases_are_listed_copied_exported_and_verified_and_a_cap_is_recorded(
     ledger, qtbot, tmp_path, finish, monkeypatch, answer, press, load
 ):
     # Every release and cap is listed.
-    (release,) = cells(ledger, "ledger_releases")
+    (release,) = rows_of(ledger, "ledger_releases")
     assert release[1] == "people", "no other dataset has that name"
     assert release[2:] == ["noisy rows", "1.2", "0", "✓ charged", "a.csv"]
-    (cap,) = cells(ledger, "ledger_caps")
+    (cap,) = rows_of(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]
     assert cap[0].startswith("people (open now)  ")
 
@@ -117,7 +112,7 @@ def test_releases_are_listed_copied_exported_and_verified_and_a_cap_is_recorded(
     ledger.session.may_leave = lambda then: True
     load(ledger, "sample:iris")
     finish(ledger, "tab_ledger")
-    names = [line[0] for line in cells(ledger, "ledger_caps")]
+    names = [line[0] for line in rows_of(ledger, "ledger_caps")]
     assert names[0].startswith("sample:people  "), names
     assert [name for name in names if "open now" in name][0:] == [n for n in names if n.startswith("iris (open now)")]
 
@@ -162,7 +157,7 @@ def test_a_table_without_a_charge_has_no_cap_until_one_is_set(people, finish, qt
         book.void(book.reserve(people.session.account.dataset, cost, work="sanitize"), "a value is outside")
     read_account(people.session, people.jobs)
     finish(people, "tab_ledger")
-    assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "–", "–", "0"]
+    assert rows_of(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "–", "–", "0"]
     assert people.findChild(QLabel, "ledger_cap_title").text().endswith("its first release sets it.")
     assert people.findChild(QLabel, "fact_cap").text() == "the first release sets it"
     assert "0 releases, and 1 that does not count" in people.findChild(QWidget, "note_ledger").accessibleName()
@@ -224,13 +219,13 @@ def test_words_and_figures_stand_whole_at_1280_and_a_charge_without_a_file_says_
         for column in (3, 4):
             index = table.lines.index(row, column)
             assert table.sizeHintForIndex(index).width() <= table.columnWidth(column), index.data()
-    assert [line[5] for line in cells(people, "ledger_releases")][:3] == [
+    assert [line[5] for line in rows_of(people, "ledger_releases")][:3] == [
         "✓ charged",
         "✓ charged",
         "✓ charged, nothing released",
     ]
     title = people.session.opened.title
-    assert title in cells(people, "ledger_releases")[0][1]
+    assert title in rows_of(people, "ledger_releases")[0][1]
     assert "released as" in table.lines.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
@@ -327,17 +322,13 @@ def account_page(people, visit):
     return people
 
 
-def words(window, name: str) -> str:
-    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
-
-
 def test_the_count_is_chosen_after_a_question_and_recorded(account_page, finish, answer):
-    assert words(account_page, "ledger_counted").startswith("Its releases are added up")
+    assert words_of(account_page, "ledger_counted").startswith("Its releases are added up")
     said = answer("yes")
     finish(account_page, "ledger_count")
     assert "half of the cap of δ is set aside" in said[0]
     assert "certificates of this account name it" in said[0]
-    assert "counted by a Rényi filter of order" in words(account_page, "ledger_counted")
+    assert "counted by a Rényi filter of order" in words_of(account_page, "ledger_counted")
     dataset = account_page.session.account.dataset
     with Ledger.open() as book:
         (entry,) = book.entries("count")
@@ -349,7 +340,7 @@ def test_the_count_is_chosen_after_a_question_and_recorded(account_page, finish,
     assert "counted by a Rényi filter" in table.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     answer("yes")
     finish(account_page, "ledger_count")
-    assert words(account_page, "ledger_counted").startswith("Its releases are added up")
+    assert words_of(account_page, "ledger_counted").startswith("Its releases are added up")
     assert "then counts with its full ε again" in said[1]
 
 
@@ -389,7 +380,7 @@ def test_a_table_about_the_same_people_shares_the_account_of_a_ledger_that_was_p
     shutil.copy(tmp_path / "kept", path)
     press(account_page, "tab_data")
     finish(account_page, "tab_ledger")
-    assert "is older than the one that this computer has seen" in words(account_page, "ledger_older")
+    assert "is older than the one that this computer has seen" in words_of(account_page, "ledger_older")
     said = answer("yes")
     finish(account_page, "ledger_accept")
     assert "Look for the newest copy first" in said[-1]

@@ -3,8 +3,9 @@
 import pytest
 from comparisons import add, click_cell, pinned, study
 from hands import choose_model, go_to
+from mishaps import banner, choose, status
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QSlider
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLineEdit, QSlider
 
 from workbench.gui.pages.data.attribute_table import KIND
 from workbench.gui.pages.protect.share_model import ACTION, MECHANISM
@@ -30,15 +31,6 @@ def scores(window, tmp_path, idle, qtbot):
     idle(window)
     go_to(window, "data")
     return window
-
-
-def status(window) -> str:
-    return window.statusBar().currentMessage()
-
-
-def banner(window) -> str:
-    text = window.findChild(QLabel, "banner_text")
-    return text.text() if text.isVisible() else ""
 
 
 def select_all(window, qtbot) -> None:
@@ -169,12 +161,6 @@ def statistics(people, idle):
 
 def chosen_group(window) -> str | None:
     return window.findChild(QComboBox, "statistics_by_1").currentData()
-
-
-def choose(window, name: str, value: str | None) -> None:
-    box = window.findChild(QComboBox, name)
-    box.setCurrentIndex(box.findData(value))
-    box.activated.emit(box.currentIndex())
 
 
 def test_settings_of_statistics_are_taken_back_one_by_one(statistics, qtbot, idle):

@@ -2,16 +2,12 @@
 
 import pytest
 from hands import show
-from mishaps import big_table, needs_torch, retype, statuses, text_of
+from mishaps import big_table, needs_torch, retype, status, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.project.open_table import open_table
 from workbench.release.verify import verify_release
 from workbench.signals.events import Cancelled, Progress
-
-
-def said(window) -> str:
-    return window.statusBar().currentMessage()
 
 
 def cancel_at(window, title: str, when=lambda handle: True) -> list:
@@ -48,7 +44,7 @@ def test_opening_is_cancelled_and_the_former_table_stays(people, tmp_path, qtbot
     qtbot.waitUntil(lambda: bool(cancelled))
     idle(people)
     assert (people.session.opened, people.session.plan) == before
-    assert said(people) == "Cancelled: Opening big.csv."
+    assert status(people) == "Cancelled: Opening big.csv."
     standstill.go_on()
     people.open(str(big))
     idle(people)
@@ -67,7 +63,7 @@ def test_a_job_in_the_panel_is_cancelled_by_escape(people, tmp_path, qtbot, idle
     assert "Cancel" not in words()
     assert {"Cancelling…", "Cancelled"} & set(words())
     idle(people)
-    assert said(people) == "Cancelled: Opening big.csv."
+    assert status(people) == "Cancelled: Opening big.csv."
 
 
 @pytest.mark.parametrize("title", ["Forecasting the errors", "Forecasting the release", "Drawing a preview"])
@@ -243,7 +239,7 @@ def ends_well(window, tmp_path) -> None:
         assert "stays charged, as drawn values were being written" in text_of(window, "banner_text")
     else:
         assert set(statuses()) <= {"void"}
-        assert said(window) == "Cancelled: no file was written, and nothing is charged."
+        assert status(window) == "Cancelled: no file was written, and nothing is charged."
 
 
 STAGES = {

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 from hands import Hands, go_to
-from mishaps import retype, text_of
+from mishaps import noted, retype, text_of
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 from test_words_in_sight import texts
@@ -20,11 +20,6 @@ from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
 IS_FIRST = figures_first.is_first  # before the fixture that takes every question as answered
-
-
-def noted() -> list[str]:
-    with Ledger.read() as book:
-        return [figures.study for figures in book.figures()]
 
 
 @pytest.fixture

@@ -331,12 +331,6 @@ def digits(window, idle, tmp_path):
     return window
 
 
-def take_images(window, qtbot, idle, model: Path) -> None:
-    retype(window, qtbot, "predict_model", model)
-    qtbot.keyClick(window.page._folder, Qt.Key.Key_Return)
-    idle(window)
-
-
 def cells(window, row: int) -> list[str]:
     model = window.findChild(QWidget, "predict_table").model()
     return [str(model.index(row, column).data() or "") for column in range(model.columnCount())]
@@ -347,7 +341,7 @@ def test_open_images_are_predicted_judged_and_exported(
 ):
     assert text_of(digits, "predict_images").startswith("train-images-idx3-ubyte, which is open: 100 images")
     assert not digits.findChild(QWidget, "predict_run").isEnabled()
-    take_images(digits, qtbot, idle, network)
+    take(digits, qtbot, idle, network)
     finish(digits, "predict_run")
     found = digits.page._results._found
     assert text_of(digits, "predict_images_outcome").startswith(f"{found.right} % right: {found.right} of 100. Noth")
@@ -389,7 +383,7 @@ def test_single_images_and_a_folder_without_classes_are_predicted(
         Image.fromarray(np.full((20, 30, 3), grey, np.uint8)).save(folder / f"scan {at}.png")
     plain = np.repeat(np.array([5, 220], np.uint8), SIDE * SIDE).reshape(2, 1, SIDE, SIDE)
     wanted = [str(code) for code in Brightness().predict_proba(plain).argmax(axis=1)]  # once they are made small
-    take_images(digits, qtbot, idle, network)
+    take(digits, qtbot, idle, network)
     chosen = [str(folder / "scan 1.png")]
     monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: (chosen, ""))
     press(digits, "predict_images_choose")
@@ -411,7 +405,7 @@ def test_single_images_and_a_folder_without_classes_are_predicted(
 
 
 def test_images_of_another_shape_are_refused_in_one_sentence(digits, press, idle, qtbot, network, tmp_path):
-    take_images(digits, qtbot, idle, network)
+    take(digits, qtbot, idle, network)
     digits.open(str(write_digits(tmp_path / "large", 20, 3, side=12)))
     idle(digits)
     digits.show_page("predict")
@@ -423,7 +417,7 @@ def test_images_of_another_shape_are_refused_in_one_sentence(digits, press, idle
 
 
 def test_a_prediction_for_images_is_cancelled(digits, press, idle, qtbot, network, monkeypatch):
-    take_images(digits, qtbot, idle, network)
+    take(digits, qtbot, idle, network)
     monkeypatch.setattr("workbench.release.model.image_predictions.IMAGES_AT_ONCE", 10)
     asked = digits.page._model.model.asked
     ask = Brightness.predict_proba

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from mishaps import save
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
@@ -33,20 +34,6 @@ def town(window, tmp_path, idle):
     window.session.set_epsilon(Decimal("0.7"))
     window.session.set_target("town")
     return window
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """The file that the system's chooser, which a test cannot drive, gives."""
-    path = tmp_path / "town.workbench.toml"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
-    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
-    return path
-
-
-def save(window, qtbot, idle) -> None:
-    qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
-    idle(window)
 
 
 def test_a_project_is_saved_by_keys_readable_and_brings_everything_back(town, project, qtbot, idle, monkeypatch):

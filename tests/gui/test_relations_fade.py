@@ -4,6 +4,7 @@ import random
 from decimal import Decimal
 
 import pytest
+from mishaps import told
 from PySide6.QtWidgets import QLabel
 
 from workbench.gui.pages.protect.share_model import ERROR
@@ -37,11 +38,6 @@ def share(window, idle, epsilon: str) -> None:
     parts = {"Glucose": {"epsilon": Decimal(epsilon)}, "Outcome": {"epsilon": 5 - Decimal(epsilon)}}
     window.session.edit("share", window.session.plan.with_columns(parts))
     idle(window)
-
-
-def told(window, name: str) -> str:
-    found = window.findChild(QLabel, name)
-    return found.text() if found.isVisible() else ""
 
 
 def at_glucose(window, press, idle) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hands import go_to, show, when_asked
-from mishaps import Heard, activate, retype, statuses
+from mishaps import Heard, activate, retype, statuses, text_in_sight
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -48,18 +48,12 @@ def ready(people, at_release, target):
     return people
 
 
-def text(window, name: str) -> str:
-    widget = window.findChild(QLabel, name)
-    assert widget.isVisible(), f"{name} is not visible"
-    return widget.text()
-
-
 def verdict(window, press, idle) -> str:
     press(window, "tab_released")
     idle(window)
     press(window, "shown_release_verify")
     idle(window)
-    return text(window, "shown_release_result")
+    return text_in_sight(window, "shown_release_result")
 
 
 def spent() -> list[str]:
@@ -71,16 +65,16 @@ def test_what_is_told_and_refused_before_a_release_costs_nothing(
     ready, target, qtbot, idle, release, tmp_path, finish, press, answer
 ):
     # Before the release cost and columns are told exactly.
-    assert text(ready, "release_epsilon") == "ε = 1"
-    assert text(ready, "fact_zero_out") == "ε 1"
-    assert text(ready, "fact_replace_one") == "ε 1"
-    assert text(ready, "fact_cap_left") == "this release sets it"
-    assert text(ready, "release_size").startswith("2,000 rows × 5 columns")
-    assert text(ready, "release_outside_text").startswith("Nothing")
+    assert text_in_sight(ready, "release_epsilon") == "ε = 1"
+    assert text_in_sight(ready, "fact_zero_out") == "ε 1"
+    assert text_in_sight(ready, "fact_replace_one") == "ε 1"
+    assert text_in_sight(ready, "fact_cap_left") == "this release sets it"
+    assert text_in_sight(ready, "release_size").startswith("2,000 rows × 5 columns")
+    assert text_in_sight(ready, "release_outside_text").startswith("Nothing")
     seen = "Private figures of these rows were shown before (a draw that was not released)."
     ready.session.account = dataclasses.replace(ready.session.account, seen=seen)
     ready.session.account_changed.emit()
-    assert text(ready, "release_outside_text") == f"⚠ {seen}"
+    assert text_in_sight(ready, "release_outside_text") == f"⚠ {seen}"
     assert spent() == []
 
     # Escape at the question releases nothing.
@@ -114,7 +108,7 @@ def test_what_is_told_and_refused_before_a_release_costs_nothing(
     # What is kept stands outside the guarantee and in the question.
     ready.session.edit_column("zip", "keep zip", action="keep")
     idle(ready)
-    assert "zip" in text(ready, "release_outside_text")
+    assert "zip" in text_in_sight(ready, "release_outside_text")
     told = release("no")
     assert "Published as it is, covered by no epsilon: zip" in told[0]
     assert spent() == []
@@ -123,7 +117,7 @@ def test_what_is_told_and_refused_before_a_release_costs_nothing(
     # A name of an unknown format is refused before anything is asked.
     retype(ready, qtbot, "release_target", tmp_path / "people.xls")
     finish(ready, "release_now")
-    assert "'.xls' is not known" in text(ready, "banner_text")
+    assert "'.xls' is not known" in text_in_sight(ready, "banner_text")
     assert spent() == []
     retype(ready, qtbot, "release_target", target)
 
@@ -155,7 +149,7 @@ def test_what_is_told_and_refused_before_a_release_costs_nothing(
     press(ready, "release_now")
     qtbot.waitUntil(lambda: bool(told))
     idle(ready)
-    assert "costs ε = 1 but only 0.25 remain" in text(ready, "release_refusal")
+    assert "costs ε = 1 but only 0.25 remain" in text_in_sight(ready, "release_refusal")
     assert ready.session.account.remaining == Decimal("0.25")
     assert not target.exists()
     assert spent() == []
@@ -237,7 +231,7 @@ def test_a_released_step_is_locked_against_undo(ready, release, finish, qtbot):
     assert ready.session.plan == plan
     assert ready.rail.pages["release"].state(ready.session) == "ready"
     finish(ready, "tab_released")
-    assert text(ready, "shown_release_id").startswith("locked")
+    assert text_in_sight(ready, "shown_release_id").startswith("locked")
 
 
 def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(
@@ -248,11 +242,11 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(
         return [b.objectName() for b in shown if b.property("look") == "primary"]
 
     assert highlighted() == ["release_now"]
-    assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
+    assert text_in_sight(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
     release()
     assert highlighted() == ["release_onward"]
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release again…"
-    assert text(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
+    assert text_in_sight(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
     press(ready, "release_onward")
     assert ready.page.objectName() == "page_released"
     press(ready, "tab_rows")
@@ -270,7 +264,7 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(
     at_release()
     assert highlighted() == ["release_onward"]  # the first release set the cap: another one would be refused
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release…"
-    assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
+    assert text_in_sight(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
 
 
 def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(
@@ -293,7 +287,7 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(
     window.session.set_epsilon(Decimal(1))
     idle(window)
     retype(window, qtbot, "release_target", tmp_path / "two.csv")
-    assert text(window, "release_short") == "⚠ Needs ε = 1, but only 0.8 remain."
+    assert text_in_sight(window, "release_short") == "⚠ Needs ε = 1, but only 0.8 remain."
     assert not window.findChild(QAbstractButton, "release_now").isEnabled()
     assert "use what remains, or raise the cap" in window.findChild(QAbstractButton, "release_now").toolTip()
     assert window.rail.pages["release"].state(window.session) == "needs"
@@ -332,7 +326,7 @@ def test_the_source_is_never_replaced(window, tmp_path, finish, idle, qtbot, ans
     window.show_page("release")
     retype(window, qtbot, "release_target", source)
     finish(window, "release_now")
-    assert "would replace what it is made from" in text(window, "banner_text")
+    assert "would replace what it is made from" in text_in_sight(window, "banner_text")
     assert source.read_bytes() == before
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from mishaps import text_of
 from PySide6.QtWidgets import QLabel, QWidget
 
 torch = pytest.importorskip("torch")
@@ -22,10 +23,6 @@ from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
 
 DELTA = 1e-5
-
-
-def said(window, name):
-    return window.findChild(QLabel, name).text()
 
 
 @pytest.fixture
@@ -48,12 +45,12 @@ def start(window, qtbot, press, answer):
 
 def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, answer, tmp_path):
     qtbot.waitUntil(lambda: network.page.primary.isEnabled())
-    stated_cost = Decimal(said(network, "fact_cost").split()[2].rstrip(","))
+    stated_cost = Decimal(text_of(network, "fact_cost").split()[2].rstrip(","))
     assert 2.99 < stated_cost <= 3
-    assert "δ = 1e-5" in said(network, "fact_cost")
-    stated_sigma = float(said(network, "fact_sigma").removeprefix("σ = "))
-    assert said(network, "fact_steps") == "360, 11.25 % of the rows each"
-    assert "fits, " in said(network, "fact_memory")
+    assert "δ = 1e-5" in text_of(network, "fact_cost")
+    stated_sigma = float(text_of(network, "fact_sigma").removeprefix("σ = "))
+    assert text_of(network, "fact_steps") == "360, 11.25 % of the rows each"
+    assert "fits, " in text_of(network, "fact_memory")
 
     accounts, predicted = [], []
     network.session.account_changed.connect(lambda: accounts.append(network.session.account))
@@ -64,8 +61,8 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, answ
     gauge = network.findChild(QWidget, "gauge_memory")
     assert gauge.findChild(QLabel, "fact_predicted").isVisible()
     assert gauge.findChild(QLabel, "fact_peak").isVisible()
-    assert said(network, "train_memory").startswith("Predicted ")
-    assert " after the first step" in said(network, "train_memory")
+    assert text_of(network, "train_memory").startswith("Predicted ")
+    assert " after the first step" in text_of(network, "train_memory")
     bars = network.memory_gauge.phases
     assert bars.isVisible()
     assert [phase.name for phase in bars.phases] == ["model", "batch", "backward", "step"]
@@ -84,12 +81,12 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, answ
     account = network.session.account
     assert account.reserved == 0
     assert account.spent <= 3
-    assert "all epochs" in said(network, "train_outcome")
+    assert "all epochs" in text_of(network, "train_outcome")
     with Ledger.open() as book:
         (release,) = book.releases(account.dataset)
     assert release.epsilon == account.spent
     paid = f"ε = {at_most(account.spent)}{exactly(account.spent)}, δ = {entered(release.delta)}"
-    assert f"Charged {paid};" in said(network, "train_outcome")
+    assert f"Charged {paid};" in text_of(network, "train_outcome")
     facts = read_card(tmp_path / "net")["training"]
     assert facts["noise_multiplier"] == pytest.approx(stated_sigma, rel=1e-3)
     event = PoissonGaussian(facts["sample_rate"], facts["noise_multiplier"], facts["steps"])
@@ -106,7 +103,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, answ
         assert len(steps) > 3
         assert steps[-1] == 360
     if not torch.cuda.is_available():
-        assert said(network, "train_notice") == "No GPU was found; training runs on the processor."
+        assert text_of(network, "train_notice") == "No GPU was found; training runs on the processor."
 
 
 @pytest.mark.slow
@@ -116,10 +113,10 @@ def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(
     retype(network, qtbot, "train_logistic_noise", "4")
     retype(network, qtbot, "train_logistic_epochs", "200")
     start(network, qtbot, press, answer)
-    assert "of 1,800: its target ε ends it" in said(network, "fact_steps")
+    assert "of 1,800: its target ε ends it" in text_of(network, "fact_steps")
     idle(network)
     idle(network)
-    assert "stopped before its target ε" in said(network, "train_outcome")
+    assert "stopped before its target ε" in text_of(network, "train_outcome")
     facts = read_card(tmp_path / "net")["training"]
     event = PoissonGaussian(facts["sample_rate"], 4.0, facts["steps"])
     assert loss(event, DELTA).epsilon <= 3 < loss(replace(event, steps=facts["steps"] + 1), DELTA).epsilon

@@ -4,6 +4,7 @@ import csv
 import os
 
 import pytest
+from mishaps import text_of
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QWidget
 
@@ -19,10 +20,6 @@ from workbench.release.certificate import read_card  # noqa: E402
 from workbench.release.kept_run import runs_folder  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
-
-
-def said(window, name):
-    return window.findChild(QLabel, name).text()
 
 
 def to_train(window, qtbot, press, idle, tmp_path, epochs="200"):
@@ -76,10 +73,10 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     # In the process that trains, memory is short for more than a few rows at once.
     monkeypatch.setattr(network, "train_network", train_short_of_memory)
     to_train(window, qtbot, press, idle, tmp_path)
-    assert said(window, "fact_steps").startswith("1,800, ")
-    assert said(window, "fact_sigma").startswith("σ = ")
-    assert "fits" in said(window, "fact_memory")
-    assert said(window, "train_quiet_words") == "Private figures are shown: cancelling the run gives no ε back."
+    assert text_of(window, "fact_steps").startswith("1,800, ")
+    assert text_of(window, "fact_sigma").startswith("σ = ")
+    assert "fits" in text_of(window, "fact_memory")
+    assert text_of(window, "train_quiet_words") == "Private figures are shown: cancelling the run gives no ε back."
     answer("yes")
     notices = []
     window.jobs.noticed.connect(lambda level, text: notices.append(f"{text[:1].upper()}{text[1:]}."))
@@ -89,12 +86,12 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     qtbot.waitUntil(lambda: going.norms.clipped is not None)
     if not torch.cuda.is_available():
         assert "No GPU was found; training runs on the processor." in notices
-    assert "Memory was short" in said(window, "train_notice")
+    assert "Memory was short" in text_of(window, "train_notice")
     press(window, "train_pause")
     qtbot.waitUntil(lambda: not window.page.running)
     idle(window)
-    assert said(window, "train_outcome").startswith("Paused. It can go on from step")
-    assert "stays reserved for it" in said(window, "train_outcome")
+    assert text_of(window, "train_outcome").startswith("Paused. It can go on from step")
+    assert "stays reserved for it" in text_of(window, "train_outcome")
     assert window.page.primary.objectName() == "train_resume", "nothing else can be done now"
     assert window.findChild(QWidget, "note_train").accessibleName().startswith("The paused run holds this ε")
     assert not window.findChild(QWidget, "train_raise_cap").isVisible()
@@ -126,7 +123,7 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     with Ledger.read() as book:
         taken = book.steps_taken(release.release_id)
     assert 200 < taken < 1800
-    assert f"is paused after {taken:,} of 1,800 steps" in said(again, "train_paused")
+    assert f"is paused after {taken:,} of 1,800 steps" in text_of(again, "train_paused")
     press(again, "train_resume")
     going = again.page.going
     first = going.epsilon.points[1]
@@ -142,7 +139,7 @@ def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
     (final,) = releases()
     assert (final.release_id, final.status, final.epsilon) == (release.release_id, "charged", release.epsilon)
     assert final.epsilon <= 3
-    assert f"Charged ε = {at_most(final.epsilon)}" in said(again, "train_outcome")
+    assert f"Charged ε = {at_most(final.epsilon)}" in text_of(again, "train_outcome")
     assert read_card(tmp_path / "net")["training"]["steps"] == 1800
     assert verify_release(tmp_path / "net") == []
     with (tmp_path / "net" / "private" / "metrics.csv").open(newline="", encoding="utf-8") as stream:
@@ -161,7 +158,7 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     to_train(window, qtbot, press, idle, tmp_path, epochs="2000")
     box = window.findChild(QCheckBox, "train_quiet")
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
-    assert "cancelling costs only the steps taken" in said(window, "train_quiet_words")
+    assert "cancelling costs only the steps taken" in text_of(window, "train_quiet_words")
     told = answer("yes")
     press(window, "train_start")
     going = window.page.going
@@ -181,7 +178,7 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     assert release.status == "settled"
     assert 0 < release.epsilon < 2
     assert window.session.account.spent == release.epsilon
-    assert "stays charged, as so many steps were taken" in said(window, "train_outcome")
+    assert "stays charged, as so many steps were taken" in text_of(window, "train_outcome")
     assert list(runs_folder().iterdir()) == []
     assert os.listdir(tmp_path) == []
 

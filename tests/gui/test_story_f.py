@@ -4,16 +4,12 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from hands import Hands
 from mishaps import statuses
 from PySide6.QtWidgets import QLabel, QTableView
 
 from workbench.release.verify_any import verify_any
 
-
-@pytest.fixture
-def hands(people, qtbot):
-    return Hands(people, qtbot)
+pytestmark = pytest.mark.usefixtures("people")
 
 
 def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(hands, tmp_path):

@@ -13,12 +13,9 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 from workbench.risk.attacks import reconstruction
 
+pytestmark = pytest.mark.usefixtures("people")
+
 KNOWN, SECRET = ("age", "sex", "zip"), "label"
-
-
-@pytest.fixture
-def hands(people, qtbot):
-    return Hands(people, qtbot)
 
 
 def others(path: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fits import misfits
-from mishaps import retype, statuses, text_of
+from mishaps import choose_by_keys, retype, statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QWidget
 
@@ -54,14 +54,6 @@ def choices(window, name: str) -> list[str]:
     return [box.itemText(i) for i in range(box.count())]
 
 
-def take(window, qtbot, name: str, text: str) -> None:
-    """Choose from a list with the keys, as a person without a mouse does."""
-    box = window.findChild(QComboBox, name)
-    box.setFocus()
-    qtbot.keyClicks(box, text)
-    assert box.currentText() == text
-
-
 def test_a_model_is_trained_on_a_release_and_predicts_at_once(page, finish, idle, qtbot, release, tmp_path):
     start = page.findChild(QPushButton, "learn_start")
     assert not start.isEnabled()
@@ -90,11 +82,11 @@ def test_another_model_predicts_other_columns_and_gets_another_folder(page, fini
     finish(page, "learn_start")
     finish(page, "predict_learn")
     assert page.findChild(QWidget, "learn_folder").text().endswith("iris-released-model-2")
-    take(page, qtbot, "learn_model", "Linear regression")
+    choose_by_keys(page, qtbot, "learn_model", "Linear regression")
     columns = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
     assert choices(page, "learn_target") == ["choose a column", *columns], "none of these names says so"
     assert not page.findChild(QPushButton, "learn_start").isEnabled()
-    take(page, qtbot, "learn_target", "petal_width")
+    choose_by_keys(page, qtbot, "learn_target", "petal_width")
     finish(page, "learn_start")
     assert text_of(page, "fact_predicts") == "petal_width"
     assert verify_release(release.parent / "iris-released-model-2") == []

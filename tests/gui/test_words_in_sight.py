@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from comparisons import add, card, charged, study
-from hands import Hands
 from mishaps import retype
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
@@ -18,11 +16,6 @@ from workbench.learners import LEARNERS
 
 TABLE = "attribute_table"
 SURNAMES = ("Abel", "Berg", "Cole", "Diaz", "Ekman", "Fuchs", "Gallo", "Haas", "Ivars", "Jung", "Kern", "Lund")
-
-
-@pytest.fixture
-def hands(window, qtbot):
-    return Hands(window, qtbot)
 
 
 def test_the_card_says_what_the_role_of_the_attribute_means(hands):

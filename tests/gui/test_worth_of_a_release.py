@@ -4,16 +4,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hands import Hands
+from mishaps import text_in_sight
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
 from workbench.gui.widgets import release_card
 from workbench.release.ledger.ledger import Ledger
-
-
-@pytest.fixture
-def hands(window, qtbot):
-    return Hands(window, qtbot)
 
 
 @pytest.fixture
@@ -27,12 +22,6 @@ def release_into(window, at_release, release):
     return release_into
 
 
-def text(window, name: str) -> str:
-    found = window.findChild(QLabel, name)
-    assert found.isVisible(), f"{name} is not visible"
-    return found.text()
-
-
 def highlighted(window) -> list[str]:
     shown = [b for b in window.page.findChildren(QAbstractButton) if b.isVisible()]
     return [b.objectName() for b in shown if b.property("look") == "primary"]
@@ -43,8 +32,8 @@ def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
     assert window.session.plan.epsilon == 3
     assert "leaves out zip" in window.statusBar().currentMessage()
     hands.finish("tab_rows")
-    assert text(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")
-    assert "; shares of sex to ± " in text(window, "release_learn")
+    assert text_in_sight(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")
+    assert "; shares of sex to ± " in text_in_sight(window, "release_learn")
     assert not hands.sees("release_noise")
     window.menus.actions["reload"].trigger()
     hands.idle()
@@ -58,7 +47,7 @@ def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
     plan = people.session.plan
     people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
     told = release_into(tmp_path / "out.csv")
-    noise = text(people, "release_noise")
+    noise = text_in_sight(people, "release_noise")
     assert noise.startswith("⚠ Mostly noise: age, zip and income.")
     assert "synthetic rows, statistics or a model instead" in noise
     assert "more ε" not in noise
@@ -67,7 +56,7 @@ def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
     press(people, "release_to_protect")
     assert people.page.objectName() == "page_protect"
     finish(people, "tab_released")
-    assert "Mostly noise: age" in text(people, "shown_release_worth")
+    assert "Mostly noise: age" in text_in_sight(people, "shown_release_worth")
 
 
 def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, at_release, idle, finish):
@@ -108,12 +97,12 @@ def test_what_was_released_before_is_listed_in_the_room_released_alone(
     assert people.session.released == ()
     # The cap is spent: the ledger would refuse, so nothing blue pays.
     assert highlighted(people) == ["release_onward"]
-    assert text(people, "fact_left") == "ε 1"
+    assert text_in_sight(people, "fact_left") == "ε 1"
     assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: ε 1"
     finish(people, "tab_released")
     assert people.findChild(QLabel, "shown_release_file").accessibleName() == str(target)
     finish(people, "shown_release_verify")
-    assert text(people, "shown_release_result").startswith("✓")
+    assert text_in_sight(people, "shown_release_result").startswith("✓")
 
 
 def test_what_will_be_published_is_in_sight_again_after_a_release(people, release_into, idle, press, tmp_path):
@@ -143,7 +132,7 @@ def test_a_folder_that_no_program_opens_is_named(people, release_into, press, fi
     release_into(tmp_path / "out.csv")
     finish(people, "tab_released")
     press(people, "shown_release_folder")
-    assert str(tmp_path) in text(people, "shown_release_result")
+    assert str(tmp_path) in text_in_sight(people, "shown_release_result")
 
 
 def test_a_release_whose_file_was_moved_says_so(people, release_into, load, finish, tmp_path):
@@ -154,6 +143,6 @@ def test_a_release_whose_file_was_moved_says_so(people, release_into, load, fini
     load(people, "sample:iris")
     load(people, "sample:people")
     finish(people, "tab_released")
-    assert "is no longer there" in text(people, "shown_release_gone")
+    assert "is no longer there" in text_in_sight(people, "shown_release_gone")
     with Ledger.open() as book:
         assert [r.status for r in book.releases()] == ["charged"]

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from local_cluster import NO_DASK, Cluster, here
 from test_counts_in_parts import PLAN, plain, queries
-from test_rows_of_any_size import small
+from test_rows_of_any_size import parts  # noqa: F401  # small parts, everywhere
 
 from workbench import api
 from workbench.cli import main
@@ -46,13 +46,6 @@ ROWS = 280
 WORKERS = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
 KEYS = pytest.param(3, "keys", marks=pytest.mark.slow)
 ON_DASK = ["--engine", "dask", "--scheduler-file"]
-
-
-@pytest.fixture(autouse=True)
-def parts(monkeypatch):
-    """Let files of text be read in parts, and every part have a few rows."""
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
-    small(monkeypatch)
 
 
 def written(path: Path, rows: int = ROWS) -> Path:

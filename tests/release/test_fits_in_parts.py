@@ -10,11 +10,11 @@ import pytest
 from local_cluster import NO_DASK
 from test_counts_in_parts import Sliced
 from test_counts_on_workers import ON_DASK, WORKERS, here, in_parts
-from test_rows_of_any_size import small
+from test_rows_of_any_size import parts  # noqa: F401  # small parts, everywhere
 
 from workbench import learners
 from workbench.cli import main
-from workbench.data import on_workers, read
+from workbench.data import on_workers
 from workbench.data.columns.grid import matrix
 from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.on_workers import Workers
@@ -46,13 +46,6 @@ PLAN = Plan.from_plain(
     }
 )
 SUMS = [each for each in learners.LEARNERS if each.sums]
-
-
-@pytest.fixture(autouse=True)
-def parts(monkeypatch):
-    """Let files of text be read in parts, and every part have a few rows."""
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
-    small(monkeypatch)
 
 
 def written(path: Path, rows: int = ROWS) -> Path:
@@ -162,9 +155,9 @@ def test_ranges_are_counted_in_the_pass_that_finds_the_account(tmp_path, monkeyp
     assert plain(estimator) == in_memory(bayes, Table(table.stored.load(), "a.csv"), **more)  # type: ignore[union-attr]
 
     passes: list[str] = []
-    parts = RegularRows.parts
+    whole = RegularRows.parts
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=passes.append))
-    monkeypatch.setattr(RegularRows, "parts", lambda rows, most: passes.append("here") or parts(rows, most))
+    monkeypatch.setattr(RegularRows, "parts", lambda rows, most: passes.append("here") or whole(rows, most))
     wanted = FitTask(bayes, bayes.parameters(**more), PLAN, "ill", table, tmp_path / "model", workers=workers)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         release_fit(wanted, ledger)
