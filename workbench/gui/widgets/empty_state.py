@@ -23,7 +23,7 @@ class NothingYet(QWidget):
         self._session, self._said = session, why
         heading = label(title, "heading")
         heading.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._why = label(why, "muted", wrap=True, name=f"{name}_why")
+        self._why = label("", "muted", wrap=True, name=f"{name}_why")
         self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         buttons: list[QPushButton] = []
         self._pages = list(ways := ways or {"data": tr("Open a table →")})
@@ -36,6 +36,7 @@ class NothingYet(QWidget):
         whole.setStretch(4, 3)
         self.setLayout(whole)
         session.table_changed.connect(self._show)
+        self._show()
 
     def lead(self, page: str, text: str) -> None:
         """Let the highlighted button lead to another page."""
