@@ -199,7 +199,7 @@ def test_a_model_that_pays_for_each_prediction_is_released_for_its_rows(iris, fo
         ({"bounds": None}, "public bounds or values are not declared"),
         ({"bounds": {"petal length (cm)": (0, 10)}}, "sepal length"),
         ({"bounds": {"height": (0, 10)}}, "no such column"),
-        ({"bounds": 5}, "must be a mapping"),
+        ({"bounds": 5}, "neither a mapping"),
         ({"epsilon": None}, "epsilon is missing"),
         ({"epsilon": -1}, "epsilon = -1"),
         ({"output": "model"}, "ledger="),

@@ -165,7 +165,7 @@ def test_every_asked_row_is_charged_before_a_row_is_read(asked):
 
 def test_what_may_be_released_names_its_rows():
     model = made(MEDIAN_FOREST, Charged(lambda cost: None), epsilon=1)
-    with pytest.raises(ParameterError, match="each prediction costs epsilon; name a file of public rows"):
+    with pytest.raises(ParameterError, match="known at release; name a file of public rows"):
         model.fit(*rows_of(8))
     with pytest.raises(ParameterError, match="epsilon is not given"):
         made(MEDIAN_FOREST, study()).fit(*rows_of(8))
