@@ -187,7 +187,7 @@ def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_reco
     for asked in ({"target": "pay"}, {"method": "marginals"}):
         with pytest.raises(ParameterError, match="the plan drops the target 'pay'"):
             release(tmp_path / "l.sqlite", tmp_path / "o.csv", dropped, chosen=asked)
-    with pytest.raises(ParameterError, match="none is named"):
+    with pytest.raises(ParameterError, match="needs a target column"):
         release(tmp_path / "l.sqlite", tmp_path / "o.csv", chosen={"method": "marginals"})
     assert names_in(tmp_path) == set()
 

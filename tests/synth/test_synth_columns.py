@@ -79,7 +79,7 @@ def test_an_unknown_value_is_refused_and_never_becomes_a_cell():
 
 
 def test_no_column_is_refused():
-    with pytest.raises(ParameterError, match="no column is left"):
+    with pytest.raises(ParameterError, match="no columns to synthesise"):
         coarse_columns([])
 
 

@@ -155,10 +155,10 @@ def test_what_cannot_be_is_refused_before_the_rows_are_read():
     wide = names_of(3000, 3000)
     with pytest.raises(ParameterError, match="the tables of pairs could have 9,000,000 cells"):
         require_bounded(setting_of(wide, 10))
-    with pytest.raises(ParameterError, match="for each of 22 queries"):
+    with pytest.raises(ParameterError, match="gives each of 22 queries"):
         require_payable(MST, setting_of(names_of(*(2,) * 8), 10, "1e-6"))
     columns = names_of(2, 2)
-    with pytest.raises(ParameterError, match="none is named"):
+    with pytest.raises(ParameterError, match="needs a target column"):
         place_of_target(columns, None, synthesiser("marginals"))
     with pytest.raises(ParameterError, match="is not one of the columns"):
         place_of_target(columns, "c7", MST)

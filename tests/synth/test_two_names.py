@@ -49,7 +49,9 @@ def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(columns, n
     assert 0.5 * whole < worst <= whole
 
 
-@pytest.mark.parametrize(("columns", "rows", "epsilon"), [(30, 500, "1"), (30, 450, "1.0000001"), (8, 700, "3")])
+@pytest.mark.parametrize(
+    ("columns", "rows", "epsilon"), [(30, 500, "1"), (30, 450, "1.0000001"), (8, 700, "3"), (18, 700, "1")]
+)
 def test_shares_sum_to_no_more_than_rho_and_each_query_has_one(columns, rows, epsilon):
     setting = setting_of(facts(columns, 2), rows, epsilon)
     assert Way.of(setting) is not None
@@ -65,7 +67,8 @@ def test_shares_sum_to_no_more_than_rho_and_each_query_has_one(columns, rows, ep
     [
         (facts(30), 500, "1", "chances"),  # too many columns for tables
         (facts(8), 700, "1", "chances"),  # the model knows how far each column spreads
-        (facts(18), 700, "1", "tan"),  # neither
+        (facts(18), 700, "1", "chances"),  # neither, but the tables of tan would be coarse
+        (facts(18), 700, "3", "tan"),  # neither
         (facts(30), 200, "1", "marginals"),
         (facts(30, missing="own-value"), 500, "1", "marginals"),  # of missing values no distance can be asked
         (facts(8), 100_000, "1", "tan"),  # the model sees products, beside numbers

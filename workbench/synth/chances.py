@@ -20,9 +20,9 @@
    * Without: all rows are drawn together, so that a model trained on them is the same (:mod:`.balanced`).
 
 It pays with categorical columns and so many rows that the model includes products; and for two classes with fewer
-rows, if the model knows the spread of each column or there are too many columns for tables
-(``tests/benchmarks/results/ten_tables.md``). Otherwise (no δ, a small ε), or if the target is numeric, may be missing
-or occurs in a statement of impossible combinations, the method is ``marginals``.
+rows, if the model knows the spread of each column, there are too many columns for tables, or the tables of ``tan``
+would be coarse (``tests/benchmarks/results/ten_tables.md``). Otherwise (no δ, a small ε), or if the target is numeric,
+may be missing or occurs in a statement of impossible combinations, the method is ``marginals``.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from workbench.synth.line import LEAST, asked_by, beside, learner_of, parts
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import tree_asked, tree_queries
 from workbench.synth.row_sampler import MOST_DEALT, uniforms
+from workbench.synth.tan import parts_of
 from workbench.work.ask import Ask
 
 MOST, HALF = 0.9, 0.5  # of the budget, for the model; half where tables are counted of few rows
@@ -73,6 +74,8 @@ _TRIED, _HALVINGS, _ROUNDS, _TURNS = 20_000, 12, 30, 200
 _LEAST = 1e-4
 _NEVER = 1e-12
 
+# Parts of a column from which the tables of `tan` are better than a model that does not know the spread of each column.
+_FINE_TABLES = 4.5
 _MOST_SEEN = 64  # parts of a row that names drawn together are balanced on
 
 _FINE, _COARSE = 128, 16  # cells of a column of which distances are asked; and of one that is counted at most
@@ -100,19 +103,25 @@ class Way:
         column, named = setting.columns[setting.target], [columns for columns, _ in setting.impossible]
         if column.ordered or not 1 < column.cuts == column.size or any(setting.target in each for each in named):
             return None
+        few = False
         for part in (MOST, HALF):
             paid = parts(setting.budget, part)[0]
             found = _learner(setting, paid).descent(setting.rows) if paid.epsilon >= LEAST else None
-            if found is not None and cls._pays(setting, part, found):
+            if found is None:
+                return None
+            few = few or (part == MOST and found.few)
+            if cls._pays(setting, part, found, few):
                 return cls(setting, part, found)
         return None
 
     @staticmethod
-    def _pays(setting: Setting, part: float, descent: Descent) -> bool:
+    def _pays(setting: Setting, part: float, descent: Descent, few: bool) -> bool:
         if descent.bends or descent.classes > 2 or descent.width >= _MOST_SEEN:
             return descent.bends and part == MOST
         whole = all(column.size == column.cuts for column in setting.columns if column.ordered)
-        return descent.few and whole if part == MOST else descent.turns
+        if part == MOST:
+            return few and whole
+        return descent.turns or (not few and parts_of(setting) < _FINE_TABLES)
 
     @cached_property
     def _budgets(self) -> tuple[Budget, Budget]:
