@@ -165,7 +165,7 @@ def test_no_release_replaces_a_file_that_it_is_made_from(people, folder, by, tak
         "encode": lambda **asked: api.rappor.encode(named, **asked),
         "publish": lambda **asked: api.publish(named, api.plan(epsilon=3, **FACTS), kind="rappor", **asked),
     }[by]
-    with pytest.raises(ParameterError, match="would replace what it is made from"):
+    with pytest.raises(ParameterError, match="would replace its input"):
         how(params="params.csv", output=taken, **asked, **pays)
     assert Path("kept.csv").read_bytes() == kept
     assert not Path("new.csv").exists()

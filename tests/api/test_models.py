@@ -289,7 +289,7 @@ def test_it_learns_from_the_release_alone_and_predicts_a_frame(released, folder)
 def test_what_is_written_is_what_the_command_writes(released, folder):
     model = api.fit_on_release("out.csv", "out.csv.certificate.json", target="sex", output="model")
     assert api.verify("model") == []
-    with pytest.raises(InputError, match="replace it with replace=True, or name a new one"):
+    with pytest.raises(InputError, match="replace it with replace=True, or choose a new one"):
         api.fit_on_release("out.csv", target="sex", output="model")
     model = api.fit_on_release("out.csv", target="sex", output="model", replace=True)
     words = ["--on-release", "out.csv", "--model", "naive-bayes", "--target", "sex", "-o", "other"]

@@ -155,7 +155,7 @@ def test_estimates_are_a_frame(people, folder):
     assert (told["low"] <= told["high"]).all()
     (folder / "out.csv").write_text("age,sex,income\n1,male,2\n", "utf-8")
     assert api.verify("out.csv")
-    with pytest.raises(InputError, match="not what its certificate says"):
+    with pytest.raises(InputError, match="does not match its certificate"):
         api.estimate("out.csv")
 
 

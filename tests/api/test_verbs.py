@@ -267,7 +267,7 @@ def test_a_model_names_the_target_and_rows_have_values():
     ("answers", "part"),
     [
         ({"need": ["agee"]}, "did you mean 'age'"),
-        ({"recipient": "anyone", "epsilon": 2}, "more than is offered"),
+        ({"recipient": "anyone", "epsilon": 2}, "above the range"),
         ({"ask": ["pair"]}, "did you mean 'pairs'"),
         ({"want": ["mean(sex) ± 2"]}, "share"),
         ({"ask": ["model:sex"], "target": "age"}, "ask names 'sex'"),

@@ -51,7 +51,7 @@ def test_a_fault_is_exit_code_5(run, monkeypatch):
     ("words", "sentence"),
     [
         (["nothing"], "nothing"),
-        (["warner", "--domain", "a,b,c"], "Warner's randomised response is for two values, and here are 3"),
+        (["warner", "--domain", "a,b,c"], "Warner's randomised response is for two values, and there are 3"),
         (["staircase", "--domain", "a,b"], "staircase needs numbers with bounds"),
         (["grr", "--samples", "10"], "samples"),
         (["grr", "--domain", ",".join(map(str, range(5000)))], "grr over 5000 values is not audited"),

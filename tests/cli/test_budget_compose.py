@@ -245,7 +245,10 @@ def test_belief_gives_both_bounds_and_the_note(run):
         (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),
         (["belief", "--epsilon", "1", "--prior", "1.5"], "--prior"),
         (["compose", "no-events.json"], "does not exist"),
-        (["solve", "--rows", "100", "--delta", "1e-5", "--noise", "1"], "of epsilon, sigma, epochs and batch are open"),
+        (
+            ["solve", "--rows", "100", "--delta", "1e-5", "--noise", "1"],
+            "of epsilon, sigma, epochs and batch are not given",
+        ),
         (["shuffle", "--epsilon", "1", "--rows", "0", "--delta", "1e-6"], "--rows"),
         (["group", "--epsilon", "5", "--delta", "0.1", "--rows", "9"], "guarantees nothing"),
         (["gaussien"], "gaussien"),
@@ -312,10 +315,10 @@ def test_the_cap_of_delta_can_be_set_alone_and_that_of_epsilon_stays(folder, run
 
 def test_a_cap_of_delta_alone_is_refused_where_none_of_epsilon_stands_and_nothing_is_recorded(folder, run):
     said = run(*CAP, "--delta", "1e-5").error()
-    assert "there is no cap of epsilon yet that could stay as it is (--delta); give --epsilon as well" in said
+    assert "no cap of epsilon is set yet (--delta); give --epsilon as well" in said
     with Ledger.open(folder / "l.sqlite") as ledger:
         assert list(ledger.entries()) == []
 
 
 def test_a_cap_without_a_number_is_refused(folder, run):
-    assert "no cap is named (ledger cap); give --epsilon, --delta or both" in run(*CAP).error()
+    assert "no cap is given (ledger cap); give --epsilon, --delta or both" in run(*CAP).error()

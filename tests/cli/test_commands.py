@@ -385,7 +385,7 @@ def test_ledger_verify_checks_the_chain(folder, run):
     assert answer.json["problems"] == ["entry 2 was changed after it was written"]
     assert "entry 2 was changed" in run("ledger", "verify", *L).out
     assert run("ledger", "show", *L, "--json").code == 5
-    assert "the ledger is not as it was written: entry 2" in run(*SANITIZE).error(5)
+    assert "the ledger was altered or damaged: entry 2" in run(*SANITIZE).error(5)
 
 
 def test_ledger_verify_of_a_damaged_file_finds_a_fault(folder, run):

@@ -75,7 +75,7 @@ def test_a_scheduler_that_is_not_there_leaves_nothing(made, capsys):
     assert said.out == ""
     assert said.err.splitlines() == [
         f"note: {NOTED}",  # before a row leaves
-        "error: no Dask scheduler answers (tcp://127.0.0.1:1); check the address, and that the scheduler runs",
+        "error: no Dask scheduler answers (tcp://127.0.0.1:1); check the address, and that the scheduler is running",
     ]
     assert left(made) == []
 

@@ -48,7 +48,7 @@ def test_reading_options_win_over_the_guess(tmp_path, run):
         (["absent.csv"], "error: there is no such file (absent.csv); check the path"),
         (["sample:peple"], "error: there is no sample 'peple', did you mean 'people'?"),
         (["sample:people", "--header", "maybe"], "error: --header = 'maybe' is not known"),
-        (["."], "error: this is a folder, not a file (.); name a file in it"),
+        (["."], "error: this is a folder, not a file (.); give a file in it"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(words, sentence, capsys, tmp_path, monkeypatch):

@@ -53,7 +53,7 @@ def test_the_dictionary_and_the_option_name_one_target(folder, run):
     assert "calls 'city' the target" in run(*draft("--dictionary", "d.csv", "--target", "age")).error()
     assert run(*draft("--dictionary", "d.csv")).code == 0
     assert columns(folder / "plan.toml")["city"]["role"] == "target"
-    assert "the target 'city' is to be dropped, too" in run(*draft("--target", "city", "--drop", "city")).error()
+    assert "the target 'city' is also to be dropped" in run(*draft("--target", "city", "--drop", "city")).error()
 
 
 def test_a_dictionary_goes_out_and_comes_back(folder, run):
@@ -143,7 +143,7 @@ def test_a_dictionary_that_calls_percentages_numbers_is_refused_before_there_is_
 def test_percentages_that_nobody_declared_are_noted(folder, run):
     (folder / "share.csv").write_text("share,city\n54 %,Graz\n7 %,Linz\n12 %,Wien\n99 %,Graz\n", "utf-8")
     words = ("plan", "share.csv", "--epsilon", "1", "-o", "plan.toml", "--json")
-    said = "share: the values are percentages: with their sign they are read as names, without it as numbers"
+    said = "share: the values are percentages: with the % sign they are read as names, without it as numbers"
     assert said in run(*words).done["notes"]
     (folder / "d.csv").write_text(f"{HEAD}\nshare,,category,,,54 %|7 %|12 %|99 %\n", "utf-8")
     assert said not in run(*words, "--dictionary", "d.csv").done["notes"]

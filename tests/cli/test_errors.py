@@ -128,7 +128,7 @@ PLANS: dict[str, tuple[str, str]] = {
     ),
     "Warner for three values (city)": (
         PLAN.replace('kind = "category"', 'kind = "category"\nmechanism = "warner"'),
-        "Warner's randomised response is for two values, and here are 3",
+        "Warner's randomised response is for two values, and there are 3",
     ),
     **{
         f"{name}, which cannot fill a column": (
@@ -155,7 +155,7 @@ PLANS: dict[str, tuple[str, str]] = {
     "an empty list of columns": ("epsilon = 3\ncolumn = []", "the plan names no columns"),
     "columns that are no tables": ("epsilon = 3\ncolumn = [3]", "a column is not a table of keys"),
     "a column that is no list": ("epsilon = 3\ncolumn = 3", "column is not a list of tables"),
-    "a column twice": (PLAN + PLAN[PLAN.index("[[") : PLAN.rindex("[[")], "the column 'age' is planned twice"),
+    "a column twice": (PLAN + PLAN[PLAN.index("[[") : PLAN.rindex("[[")], "the column 'age' is in the plan twice"),
     "a column without a name": (PLAN.replace('name = "age"\n', ""), "the key 'name' is missing"),
     "nothing protected": (
         'epsilon = 3\n[[column]]\nname = "age"\naction = "keep"\n[[column]]\nname = "city"\naction = "drop"',
@@ -239,7 +239,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a seed for a plan": ([*DRAFT, "p", "--seed", "1"], "unrecognized arguments"),
     "dask without a scheduler": (
         [*SANITIZE, "--engine", "dask"],
-        "--engine dask has no scheduler (workbench sanitize); add --scheduler",
+        "--engine dask needs the address of a scheduler (workbench sanitize); add --scheduler",
     ),
     "an unknown engine": ([*SANITIZE, "--engine", "spark"], "--engine spark is not known"),
     "a scheduler": (
@@ -266,7 +266,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a folder as output": (sanitize(output="."), "the output's suffix '' is not known"),
     "an output in a missing folder": (sanitize(output="no/out.csv"), "the folder of the output does not exist"),
     "an output under a file": (sanitize(output="plan.toml/out.csv"), "the folder of the output does not exist"),
-    "an output that is the table": (sanitize(output="./people.csv"), "the output would replace what it is made from"),
+    "an output that is the table": (sanitize(output="./people.csv"), "the output would replace its input"),
     "a delimiter of two characters": ([*SANITIZE, "--delimiter", "ab"], "delimiter = 'ab' is not one character"),
     "an unknown encoding": ([*SANITIZE, "--encoding", "utf-9"], "encoding = 'utf-9' is not known"),
     "a header neither yes nor no": ([*SANITIZE, "--header", "maybe"], "--header = 'maybe' is not known"),
@@ -283,8 +283,8 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a ledger that is not there": (["ledger", "verify", "--ledger", "no.sqlite"], "there is no such file (no.sqlite)"),
     "rows to forecast of nought": ([*FORECAST, "0"], "--rows = 0 is not a whole number"),
     "half a row": ([*FORECAST, "1.5"], "--rows = '1.5' is not a whole number"),
-    "a certificate that is not there": (["verify", "people.csv"], "the file has no certificate beside it"),
-    "an estimate without a certificate": (["estimate", "people.csv"], "the file has no certificate beside it"),
+    "a certificate that is not there": (["verify", "people.csv"], "there is no certificate next to the file"),
+    "an estimate without a certificate": (["estimate", "people.csv"], "there is no certificate next to the file"),
     "an estimate with a plan": (
         ["estimate", "people.csv", "--certificate", "plan.toml"],
         "the certificate is not JSON: ",
@@ -340,16 +340,19 @@ MECHANISMS: dict[str, tuple[str, str]] = {
     "spelt otherwise": ("square_wave --domain a,b", "the mechanism 'square_wave' is not known, did you mean 'square-"),
     "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal table is for at most 32 cells"),
     "for numbers": ("staircase --domain a,b", "bounded staircase needs numbers with bounds"),
-    "for two values": ("warner --domain a,b,c", "Warner's randomised response is for two values, and here are 3"),
+    "for two values": ("warner --domain a,b,c", "Warner's randomised response is for two values, and there are 3"),
     "without cells": (
         "grr",
         "the cells are not given (workbench mechanism); give --lower, --upper and --cells, or --domain a,b,c",
     ),
-    "with both kinds of cells": ("grr --domain a,b --lower 0", "--domain and --lower, --upper, --cells exclude"),
+    "with both kinds of cells": ("grr --domain a,b --lower 0", "--domain excludes"),
     "with half the bounds": ("grr --lower 0", "the cells are not given"),
     "the wrong way round": ("grr --lower 1 --upper 0", "the lower bound 1 is not below the upper bound 0"),
     "without width": ("grr --lower 1 --upper 1", "the lower bound 1 is not below the upper bound 1"),
-    "too fine": ("grr --lower 1 --upper 1.0000000000000002", "101 cells between 1 and 1 are too fine for a double"),
+    "too close": (
+        "grr --lower 1 --upper 1.0000000000000002",
+        "101 cells between 1 and 1 are too close for double precision",
+    ),
     "of one cell": ("grr --lower 0 --upper 1 --cells 1", "--cells = 1 is not a whole number at least 2"),
     "of too many cells": ("grr --lower 0 --upper 1 --cells 4097", "--cells = 4097 is not a whole number"),
     "beyond doubles": ("grr --lower 0 --upper 1e999", "--upper = inf is not a number"),

@@ -32,7 +32,7 @@ def test_a_certificate_that_verify_rejects_is_refused_with_its_first_fault(relea
     forged(released, lambda d: d["columns"][0].update(epsilon="0.01"), signed=True)
     fault = run("verify", "out.csv", "--json").json["problems"][0]
     said = run(*WORDS).error()
-    assert said.startswith("the release is not what its certificate says: ")
+    assert said.startswith("the release does not match its certificate: ")
     assert fault in said
 
 

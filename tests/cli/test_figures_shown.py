@@ -187,8 +187,8 @@ def test_ledger_show_lists_the_notes_in_plain_words(of_cities, run):
     *_, head, titles, first, second = shown.out.splitlines()
     assert "Private figures were shown at no cost" in head
     assert titles.split("  ")[0] == "first shown (UTC)"
-    assert first.endswith("where the accuracy of a model goes")
-    assert second.endswith("how good a model is at several budgets")
+    assert first.endswith("what limits the accuracy of a model")
+    assert second.endswith("the quality of a model at several budgets")
     assert "t.csv" in first
     told = run("ledger", "show", "--ledger", "book.sqlite", "--json").json
     assert [note["study"] for note in told["figures"]] == ["why", "curve"]

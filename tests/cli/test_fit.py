@@ -175,7 +175,7 @@ def test_nothing_but_the_release_is_needed(released, run):
     assert run(*ON).code == 0
     assert names(released) == {"out.csv", "out.csv.certificate.json", "model"}
     (released / "out.csv.certificate.json").rename(released / "paper.json")
-    assert "no certificate beside it" in run(*ON[:-1], "other").error()
+    assert "no certificate next to the file" in run(*ON[:-1], "other").error()
     assert run(*ON[:-1], "other", "--certificate", "paper.json").code == 0
 
 
@@ -247,7 +247,7 @@ def test_a_tampered_release_is_refused_with_the_sentence_that_estimate_gives(rel
     text = (released / what).read_text("utf-8")
     (released / what).write_text(text.replace("Graz", "Linz", 1), "utf-8")
     said = run(*ON).error()
-    assert said.startswith("the release is not what its certificate says: ")
+    assert said.startswith("the release does not match its certificate: ")
     assert said == run("estimate", "out.csv").error()
     assert not (released / "model").exists()
 

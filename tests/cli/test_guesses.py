@@ -52,7 +52,7 @@ def test_one_row_that_turns_a_column_real_is_released_by_nobodys_guess(folder, r
         assert run("plan", f"{name}.csv", "--epsilon", "1", "-o", f"{name}.toml").code == 0
         fill(folder / f"{name}.toml")
         said = run(*sanitize(data=f"{name}.csv", plan=f"{name}.toml")).error()
-        assert "guesses from the rows that nobody has confirmed: kind and missing of age" in said
+        assert "unconfirmed guesses from the rows: kind and missing of age" in said
     kinds = [tomllib.loads((folder / f"{n}.toml").read_text("utf-8"))["column"][0]["kind"] for n in ("one", "other")]
     assert kinds == ["integer", "real"]
 
@@ -85,7 +85,7 @@ def test_a_guess_is_refused_before_the_table_is_read_or_anything_charged(folder,
     drafted(run, folder)
     (folder / "people.csv").unlink()
     said = run(*RELEASES[command], "--json").error()
-    assert said.startswith("the plan holds guesses from the rows that nobody has confirmed: kind and missing of age")
+    assert said.startswith("the plan contains unconfirmed guesses from the rows: kind and missing of age")
     assert said.endswith("if they are right and public knowledge, run `workbench plan --confirm plan.toml`")
     assert names(folder) == {"plan.toml"}
 

@@ -84,7 +84,7 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("statistics visits.csv --plan p --epsilon 1 --count sex -o s.csv", "name it: --join FILE"),
+        ("statistics visits.csv --plan p --epsilon 1 --count sex -o s.csv", "give it: --join FILE"),
         (
             "statistics visits.csv --join patients.csv --on who --plan p --epsilon 1 --count sex -o s.csv",
             "leave --on out",
@@ -94,7 +94,7 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
         ("describe visits.csv --join patients.csv --on who", "there is no column 'who'"),
         (
             "sanitize visits.csv --join patients.csv --plan p -o patients.csv",
-            "replace what it is made from",
+            "replace its input",
         ),
         (
             "curve visits.csv --join patients.csv --bounds p --target sex --model naive-bayes -o patients.csv",
@@ -110,11 +110,11 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
         ),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),
-        ("describe visits.csv --join ./visits.csv --on who", "is the first one again, and would add nothing"),
+        ("describe visits.csv --join ./visits.csv --on who", "is the same as the first, and would add nothing"),
         (
             "dpsgd visits.csv --bounds p --target sex --network logistic --epsilon 1 --delta 1e-6 --batch 30 "
             "--epochs 1 --lr 1 --clip 1 -o m",
-            "two tables that are joined, as this plan joins them",
+            "joined tables, and this plan joins two",
         ),
         ("describe visits.csv --on who", "--on needs a second table"),
         (f"plan {JOIN} --epsilon 4 -o q", "--join identifies the person but does not limit the rows per person"),

@@ -64,7 +64,7 @@ def test_a_model_has_a_target_and_rows_have_values(survey_folder, run):
         (("--ask", "model"), "model:COLUMN"),
         (("--ask", "model:labl"), "did you mean 'label'"),
         (("--ask", "model:label", "--target", "sex"), "--ask names 'label'"),
-        (("--for", "anyone", "--epsilon", "3"), "more than is offered"),
+        (("--for", "anyone", "--epsilon", "3"), "above the range"),
         (("--want", "mean(aeg) ± 2"), "did you mean 'age'"),
         (("--need", "age", "--want", "mean(income) ± 2"), "income"),
         (("--want", "mean(sex) ± 2"), "share(sex=VALUE)"),

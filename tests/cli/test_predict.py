@@ -436,7 +436,7 @@ def test_a_card_with_a_form_that_is_none_is_no_card(of_a_form, run):
     assert "delimiter = 'ab'" in str(run("verify", "model", "--json").json["problems"])
     card["reading"] = {"encoding": None, "delimiter": ";", "decimal": ",", "skip_lines": 2, "missing": ["k.A."]}
     path.write_text(json.dumps({**card, "checksum": checksum(card)}), "utf-8")
-    assert "is not stated as a card states it" in str(run("verify", "model", "--json").json["problems"])
+    assert "training table is read is malformed" in str(run("verify", "model", "--json").json["problems"])
 
 
 def test_a_model_without_a_target_says_so(made, run):

@@ -101,7 +101,7 @@ def test_papers_are_made_of_a_release_that_stands(folder, run, unprinted):
     assert (folder / "again.html").read_bytes() == (folder / "c.html").read_bytes()
     assert "exists already" in run("certificate", "out.csv", "--bundle", "b", *LEDGER).error()
     (folder / "out.csv").write_text("age,city\n")
-    assert "not what its certificate says" in run("certificate", "out.csv", "--html", "d.html").error(5)
+    assert "does not match its certificate" in run("certificate", "out.csv", "--html", "d.html").error(5)
     assert not (folder / "d.html").exists()
 
 
@@ -141,7 +141,7 @@ def test_only_a_known_key_will_do_where_one_is_asked_for(folder, run):
     trusted = run("key", "trust", "office.pem", "--name", "the office", "--json").json["trusted"]
     assert [entry["name"] for entry in trusted] == ["the office"]
     assert "signed with the trusted key of the office" in run("verify", "out.csv", "--known").out
-    assert "another key is trusted as" in run("key", "trust", OTHER, "--name", "the office").error()
+    assert "another key is already trusted as" in run("key", "trust", OTHER, "--name", "the office").error()
     assert run("key", "forget", "--name", "the office", "--json").json["trusted"] == []
     assert run("verify", "out.csv", "--known").code == 5
 

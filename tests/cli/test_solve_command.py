@@ -46,7 +46,7 @@ def test_a_sample_declares_its_columns_and_a_table_without_a_plan_does_not(folde
         (["--want", "mean(age)<=2", "--epsilon", "1", "--epsilon-max", "1"], "epsilon_max"),
         (["--want", "mean(age)", "--equal"], "epsilon"),
         (["--want", "mean(age)<=2", "--delta", "0.2"], "delta"),
-        (["--want", "mean(age)<=2", "-o", "plan.toml"], "replace what it is made from"),
+        (["--want", "mean(age)<=2", "-o", "plan.toml"], "replace its input"),
         ([], "--want"),
     ],
 )

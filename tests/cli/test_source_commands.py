@@ -73,7 +73,7 @@ def test_labels_of_a_file_are_proposed_and_nothing_is_released_before_they_are_c
     plan = (folder / "labels.toml").read_text("utf-8")
     (folder / "labels.toml").write_text(plan.replace('missing = "?"', 'missing = "own-value"'), "utf-8")
     release = ("sanitize", "people.sav", "--plan", "labels.toml", "-o", "out.csv")
-    assert "guesses from the rows that nobody has confirmed" in run(*release).refused()
+    assert "unconfirmed guesses from the rows" in run(*release).refused()
     confirmed = done(run, "plan", "--confirm", "labels.toml")
     assert "city: kind = category, missing = own-value, domain = 1|2" in confirmed["guessed"]
     done(run, *release)
@@ -144,14 +144,14 @@ def test_a_column_of_lists_is_dropped_or_named(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     frame = pl.DataFrame({"tags": [["red", "blue"]] * 50, "sex": ["f", "m"] * 25, "age": list(range(50))})
     frame.write_parquet("t.parquet")
-    assert "the column tags is left out: it holds list values" in run("describe", "t.parquet").err
+    assert "the column tags is left out: it contains list values" in run("describe", "t.parquet").err
     columns = '[[column]]\nname = "sex"\ndomain = ["f", "m"]\nkind = "category"\nmechanism = "grr"\n'
     dropped = '[[column]]\nname = "age"\naction = "drop"\n[[column]]\nname = "tags"\naction = '
     for action, code in (("drop", 0), ("keep", 2)):
         Path("plan.toml").write_text(f'epsilon = 1.0\n{columns}{dropped}"{action}"\n', "utf-8")
         done = run("sanitize", "t.parquet", "--plan", "plan.toml", "-o", f"{action}.csv", "--ledger", "l.sqlite")
         assert done.code == code, done.err
-    assert "the column holds list values (t.parquet, column tags); write it as text or numbers" in done.err
+    assert "the column contains list values (t.parquet, column tags); write it as text or numbers" in done.err
     assert Path("drop.csv").read_text("utf-8").splitlines()[0] == "sex"
     for command in (("synthesize", "--epsilon", "1"), ("statistics", "--epsilon", "1", "--histogram", "sex")):
         Path("plan.toml").write_text(f'epsilon = 1.0\n{columns}{dropped}"drop"\n', "utf-8")

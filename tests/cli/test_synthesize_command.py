@@ -70,7 +70,7 @@ def test_the_target_of_the_plan_is_the_default(folder, run):
         (["--epsilon", "1", "--method", "aims"], "the method 'aims' is not known"),
         (["--epsilon", "1", "--delta", "0"], "--delta"),
         (["--epsilon", "1", "--delta", "1"], "--delta"),
-        (["--epsilon", "1", "--delta", "0.05"], "delta = 0.05 is not below 1/rows = 0.05: publishing a row"),
+        (["--epsilon", "1", "--delta", "0.05"], "delta = 0.05 is not below 1/rows = 0.05: publishing one random row"),
         (["--epsilon", "1", "--method", "marginals"], "and none is named (workbench synthesize); name it by --target"),
         (
             ["--epsilon", "1", "--target", "cty"],

@@ -60,9 +60,12 @@ def test_cells_become_text(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [
-        (pl.DataFrame({"a": [[1, 2], [3]]}), r"the column holds list values \(.*column a\); .*write the file without"),
-        (pl.DataFrame({"a": [{"b": 1}]}), r"the column holds struct values"),
-        (pl.DataFrame({"a": [b"x"]}), r"the column holds binary values"),
+        (
+            pl.DataFrame({"a": [[1, 2], [3]]}),
+            r"the column contains list values \(.*column a\); .*write the file " r"without",
+        ),
+        (pl.DataFrame({"a": [{"b": 1}]}), r"the column contains struct values"),
+        (pl.DataFrame({"a": [b"x"]}), r"the column contains binary values"),
         (pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)}), "the table has no rows"),
         (pl.DataFrame({"": [1]}), "column 1 has no name"),
     ],
@@ -86,7 +89,7 @@ def test_columns_of_lists_and_records_are_left_out(tmp_path, name):
     assert [row[:2] for row in table.frame.rows()] == [("1", "x"), ("2", "y")]
     assert list(table.left_out) == ["*", "b"]
     assert [notice[:25] for notice in table.notices] == ["the column * is left out:", "the column b is left out:"]
-    with pytest.raises(InputError, match=r"^the column holds (list values|a list \(line 1\)) \(.*column \*\); "):
+    with pytest.raises(InputError, match=r"^the column contains (list values|a list \(line 1\)) \(.*column \*\); "):
         table.column("*")
 
 
@@ -176,7 +179,7 @@ def test_a_columnar_name_does_not_hide_what_a_file_is(suffix, tmp_path):
     [
         ("sftp://example.org/people.csv", "download the file"),
         ("hdfs://host/people?table=t", "download the file"),
-        ("file:///tmp/people.csv", "by its path"),
+        ("file:///tmp/people.csv", "its path"),
     ],
 )
 def test_an_address_is_not_looked_for_on_the_disk(address, hint):

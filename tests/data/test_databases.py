@@ -163,7 +163,7 @@ def test_columns_of_a_table_are_read_in_their_order_and_no_other_name_is_taken_f
     with pytest.raises(InputError, match="no such column"):
         read_table(f"sqlite:///{people}?table=people&columns=name,agee")
     for wrong in ("columns=age", "query=SELECT 1 AS a&columns=a"):
-        with pytest.raises(InputError, match="columns and no table"):
+        with pytest.raises(InputError, match="columns but no table"):
             read_table(f"sqlite:///{people}?{wrong}")
 
 
@@ -312,7 +312,7 @@ def test_workers_read_between_keys_with_a_password_of_their_own(base, monkeypatc
     assert found.equals(table.frame)
     assert found["own"].to_list() == [str(k * 5 - 600) for k in range(1, 301)]
     base.run("UPDATE keyed SET own = own + 1 WHERE own = 900")
-    with pytest.raises(InputError, match="a worker reads different rows in this table from this computer"):
+    with pytest.raises(InputError, match="a worker reads different rows from this table than this computer"):
         list(parts.each_part(_cells))
     base.run("CREATE TABLE keyed_too () INHERITS (keyed)")
     stored = read_table(base.table("keyed")).stored

@@ -138,7 +138,7 @@ def test_arrays_are_found_by_their_names_and_never_unpickled(tmp_path):
         "no arrays x and y": {"a": images},
         "40 images and labels": {"x": images, "y": labels()[:-1]},
         "none of the 10 classes": {"x": images, "y": labels() + 5},
-        "holds no images": {"x": images[..., :2], "y": labels()},
+        "contains no images": {"x": images[..., :2], "y": labels()},
     }
     for said, arrays in wrong.items():
         np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -158,9 +158,9 @@ def test_damaged_idx_files_are_one_sentence(tmp_path):
     beside = file.with_name("train-labels-idx1-ubyte")
     cases = {
         "30 labels": (idx(images), idx(codes[:30])),
-        "the header promises": (idx(images)[:-1], idx(codes)),
+        "the header declares": (idx(images)[:-1], idx(codes)),
         "not an IDX file of images": (b"\0\0\0\0", idx(codes)),
-        "promises more than can be read": (struct.pack(">IIII", 0x803, 2**31, 2**31, 8), idx(codes)),
+        "declares more data than can be read": (struct.pack(">IIII", 0x803, 2**31, 2**31, 8), idx(codes)),
         "not an IDX file of labels": (idx(images), idx(images)),
     }
     for said, (first, second) in cases.items():
@@ -208,7 +208,7 @@ def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path):
         read_images(root)
     (root / "cat" / "notes.txt").unlink()
     (root / "loose.png").write_bytes(png(pixels((8, 8, 3))))
-    with pytest.raises(InputError, match=r"loose\.png is in no folder of a class"):
+    with pytest.raises(InputError, match=r"loose\.png is not in a class folder"):
         read_images(root)
     (root / "loose.png").unlink()
     (root / "dog" / "link.png").symlink_to(root / "cat" / "0.png")
@@ -223,7 +223,7 @@ def test_hostile_archives_are_refused(tmp_path):
             info = zipfile.ZipInfo("x")
             info.filename = name
             out.writestr(info, png(pixels((8, 8, 3))))
-        with pytest.raises(InputError, match="leads out of it"):
+        with pytest.raises(InputError, match="points outside the archive"):
             read_images(file)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("cat/a.png", bytes(65 * 2**20))
@@ -234,7 +234,7 @@ def test_hostile_archives_are_refused(tmp_path):
         bomb = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 100_000, 100_000) + b"\x08\x02\0\0\0" + bytes(4)
         for name in ("cat/a.png", "dog/a.png"):
             out.writestr(name, bomb)
-    with pytest.raises(InputError, match=r"4,096 pixels a side|damaged"):
+    with pytest.raises(InputError, match=r"4,096 pixels per side|damaged"):
         read_images(file)
     file.write_bytes(b"no archive")
     with pytest.raises(InputError, match="not a zip archive"):
@@ -404,7 +404,7 @@ def test_labels_that_do_not_belong_to_the_images_are_refused_before_they_are_rea
     file = zeros(tmp_path / "a.npz", (4, 8, 8), np.zeros(32 * MIB, np.uint8))
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match="there are 4 images and labels of the shape"):
+        with pytest.raises(InputError, match="there are 4 images and labels of shape"):
             read_images(file)
         assert tracemalloc.get_traced_memory()[1] < 4 * MIB
     finally:
@@ -489,7 +489,7 @@ def test_the_order_of_the_axes_and_the_checksum_are_kept(tmp_path):
 
 
 def packed_idx(folder: Path, shape: tuple[int, int, int], follow: int, labels: int | None = None) -> Path:
-    """Write a packed IDX file whose header promises ``shape`` and that holds ``follow`` zeros, with its labels."""
+    """Write a packed IDX file whose header declares ``shape`` and that holds ``follow`` zeros, with its labels."""
     file = folder / "train-images-idx3-ubyte.gz"
     with gzip.open(file, "wb", compresslevel=6) as out:
         out.write(struct.pack(">4I", 0x0803, *shape))
@@ -504,10 +504,10 @@ def packed_idx(folder: Path, shape: tuple[int, int, int], follow: int, labels: i
 @pytest.mark.parametrize(
     ("shape", "follow", "labels", "said"),
     [
-        ((1, 28, 28), 64 * MIB, None, "the header promises 784 bytes and more follow"),
+        ((1, 28, 28), 64 * MIB, None, "the header declares 784 bytes and more follow"),
         ((80_000, 28, 28), 64 * MIB, 10, "80000 images and 10 labels"),
-        ((300_000, 28, 28), 784, None, "promises more than the file can hold"),
-        ((2, 28, 28), 784, None, "the header promises 1,568 bytes and 784 follow"),
+        ((300_000, 28, 28), 784, None, "declares more data than the file can contain"),
+        ((2, 28, 28), 784, None, "the header declares 1,568 bytes and 784 follow"),
     ],
 )
 def test_a_header_is_judged_before_what_follows_it_is_unpacked(tmp_path, shape, follow, labels, said):

@@ -18,7 +18,7 @@ from workbench.sanitize.plan_template import draft
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
 
-BY_ITS_NAME = "by its own name it may hold names of persons"
+BY_ITS_NAME = "the column name suggests names of people"
 
 
 def column(cells: Sequence[str | None], name: str = "x") -> ColumnProfile:
@@ -56,7 +56,7 @@ def test_kind_is_guessed(cells, kind):
 def test_missing_words_count_as_missing_among_numbers_and_names():
     numeric = column(["1", "NA", None, "3", "3"])
     assert (numeric.missing, numeric.distinct, numeric.lower, numeric.upper) == (2, 2, 1, 3)
-    assert suspected(numeric)["missing"] == "1 cell says 'NA' and counts as missing"
+    assert suspected(numeric)["missing"] == "1 cell contains 'NA' and counts as missing"
     named = column(["a", "NA", None])
     assert (named.missing, named.distinct, named.values) == (2, 1, ("a",))
     assert suspected(named)["missing"].endswith("if that is a value, list it with the others")
@@ -102,11 +102,11 @@ def test_suspicions_come_with_a_reason(cells, name, what):
         ("Họ tên", [f"An{i}" for i in range(30)] * 3, BY_ITS_NAME),
         (unicodedata.normalize("NFD", "họ và tên"), [f"An{i}" for i in range(30)] * 3, BY_ITS_NAME),
         ("họ", [f"Lê{i}" for i in range(30)] * 3, BY_ITS_NAME),
-        ("имя", [f"Анна{i}" for i in range(30)] * 3, "its own name leaves it open"),
-        ("tên", [f"An{i}" for i in range(30)] * 3, "its own name leaves it open"),
-        ("Name", [f"steel no {i}" for i in range(12)] * 4, "its own name leaves it open"),
+        ("имя", [f"Анна{i}" for i in range(30)] * 3, "the column name fits both"),
+        ("tên", [f"An{i}" for i in range(30)] * 3, "the column name fits both"),
+        ("Name", [f"steel no {i}" for i in range(12)] * 4, "the column name fits both"),
         ("who", [f"Ana Peña{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "its values are capitalised words"),
-        ("diagnosis", [f"Diabetes Grade{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "illnesses and the like"),
+        ("diagnosis", [f"Diabetes Grade{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "places or illnesses"),
     ],
 )
 def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name, cells, reason):
@@ -114,7 +114,7 @@ def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name, cells, reas
     found = suspected(column(cells, name))
     told = found["person" if reason == BY_ITS_NAME else "name"]
     assert reason in told
-    assert "names of persons" in told  # nothing in a table says for certain what it names
+    assert "names of people" in told  # nothing in a table says for certain what it names
     assert "identifier" not in found
     table = Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv")
     assert 'action = "protect"' in draft(profile(table), 1.0).toml
@@ -171,7 +171,7 @@ def test_percentages_are_told_of_with_what_makes_them_numbers():
     ("cells", "why", "alike"),
     [
         (["JA", "ja", "nein"] * 4, "'JA', 'ja' may be spellings of one value", ("JA", "ja")),
-        (["Graz ", "Graz", "Linz", "LINZ"] * 4, "of one value, as may others", ("Graz", "Graz ", "LINZ", "Linz")),
+        (["Graz ", "Graz", "Linz", "LINZ"] * 4, "of one value, and others too", ("Graz", "Graz ", "LINZ", "Linz")),
         (["ja", "nein"] * 4, None, ()),
         ([f"{letter}{k}" for k in range(9) for letter in "aA"], None, ()),  # as many as there are rows
     ],

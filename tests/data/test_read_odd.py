@@ -90,7 +90,7 @@ def shift_jis(table: Table, folder: Path) -> None:
 
 def mixed_dates(table: Table, folder: Path) -> None:
     assert rows(table)[2] == ["3", "03/10/2024"]
-    with pytest.raises(InputError, match=r"^'03/10/2024' has its year last.*column B, row 3, line 4"):
+    with pytest.raises(InputError, match=r"^'03/10/2024' has the year last.*column B, row 3, line 4"):
         numbers(table, Attribute(name="B", kind="date"))
 
 

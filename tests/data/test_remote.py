@@ -133,7 +133,7 @@ def test_workers_fetch_their_ranges_themselves(tmp_path, monkeypatch, form, sent
     assert pl.concat(list(parts.in_order(_cells, None, ""))).equals(expected)
     if not sent:
         fsspec.filesystem("s3").pipe_file(f"/b/{path.name}", bytes(len(path.read_bytes())))
-        with pytest.raises(InputError, match="a worker reads different bytes in this file from this computer"):
+        with pytest.raises(InputError, match="a worker reads different bytes from this file than this computer"):
             list(parts.in_order(_cells, None, ""))
         Bucket.store.clear()
         with pytest.raises(InputError, match=f"the file cannot be fetched: .*the service does not answer.*{source}"):

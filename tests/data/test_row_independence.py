@@ -257,7 +257,7 @@ def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(tmp_path, cont
     read = read_table(path)
     with pytest.raises(InputError) as refusal:
         read.require_certain()
-    assert str(refusal.value) == f"{told} ({path}); state the option that reads right"
+    assert str(refusal.value) == f"{told} ({path}); state the option that is right"
     (doubt,) = read.doubts
     assert doubt.option == doubt.candidates[0].option
     settled = read_table(path, ReadOptions(**stated))
@@ -268,7 +268,7 @@ def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(tmp_path, cont
 def test_all_doubts_are_told_at_once(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("d,b\n'Café','y'\n'Thé','x'\n".encode("cp1252"))
-    with pytest.raises(InputError, match=r"as cp1252 and the quote mark was .*; state those options that read right"):
+    with pytest.raises(InputError, match=r"as cp1252 and the quote mark was .*; state the options that are right"):
         read_table(path).require_certain()
 
 

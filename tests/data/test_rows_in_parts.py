@@ -272,7 +272,7 @@ def test_a_line_of_totals_is_told_of_where_rows_are_not_in_memory(tmp_path, monk
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [
-        (pl.DataFrame({"a": [[1]]}), "the column holds list values"),
+        (pl.DataFrame({"a": [[1]]}), "the column contains list values"),
         (pl.DataFrame({"a": []}, {"a": pl.Int64}), "the table has no rows"),
         (pl.DataFrame({" ": [1]}), "column 1 has a blank name"),
     ],

@@ -99,10 +99,10 @@ def test_an_archive_with_several_members_names_them(tmp_path):
 def test_what_is_packed_is_not_unpacked_twice(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(written(tmp_path, "people.xlsx").read_bytes()))
-    with pytest.raises(InputError, match=r"what is packed in the file is no text: zip"):
+    with pytest.raises(InputError, match=r"the packed file is not text: zip"):
         read_table(path)
     path.write_bytes(gzip.compress(b""))
-    with pytest.raises(InputError, match="what is packed in the file is empty"):
+    with pytest.raises(InputError, match="the packed file is empty"):
         read_table(path)
 
 
@@ -116,7 +116,7 @@ def test_a_bomb_is_refused_by_what_it_unfolds_into(kind, tmp_path):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.writestr("t.csv", plain)
     assert path.stat().st_size < 3_000_000
-    with pytest.raises(InputError, match="the file unfolds into more than 268 MB"):
+    with pytest.raises(InputError, match="the file expands to more than 268 MB"):
         read_table(path)
 
 
@@ -150,10 +150,10 @@ def test_numbers_of_json_lines_stay_as_they_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ('{"a": [1]}', r"the column holds a list \(line 2\) \(.*column a\)"),
-        ('{"a": {"b": 1}}', r"the column holds an object \(line 2\) \(.*column a\)"),
+        ('{"a": [1]}', r"the column contains a list \(line 2\) \(.*column a\)"),
+        ('{"a": {"b": 1}}', r"the column contains an object \(line 2\) \(.*column a\)"),
         ('{"a": 1, "a": 2}', "line 2 has the same name twice"),
-        ("[1, 2]", "line 2 holds no object"),
+        ("[1, 2]", "line 2 contains no object"),
         ('{"a": 1', "line 2 is not JSON"),
         ("[" * 100_000, "line 2 is not JSON"),
     ],

@@ -96,13 +96,13 @@ def test_decimal_marks(cells, dialect, expected):
             ["2", "1,234"],
             "real",
             {},
-            r"'1,234' is a number only if its decimal mark is stated \(column x, row 2, line 3\); "
+            r"'1,234' is a number only with the right decimal mark, which is not stated \(column x, row 2, line 3\); "
             r"use --decimal , or --decimal \.$",
         ),
-        (["1.50", "1,5"], "real", {}, r"'1,5' is a number only if .* \(column x, row 2, line 3\); use --decimal ,$"),
-        (["1,5"], "real", {"decimal": ","}, r"'1,5' is a number only if its decimal mark is stated"),
-        (["1,234.5"], "real", {}, r"'1,234.5' is a number only if .*; use --decimal \.$"),
-        (["1.234.567"], "real", {}, r"'1.234.567' is a number only if .*; use --decimal ,$"),
+        (["1.50", "1,5"], "real", {}, r"'1,5' is a number only with .* \(column x, row 2, line 3\); use --decimal ,$"),
+        (["1,5"], "real", {"decimal": ","}, r"'1,5' is a number only with the right decimal mark, which is not stated"),
+        (["1,234.5"], "real", {}, r"'1,234.5' is a number only with .*; use --decimal \.$"),
+        (["1.234.567"], "real", {}, r"'1.234.567' is a number only with .*; use --decimal ,$"),
         (["1.50"], "real", COMMA, r"'1.50' is not a number .*; write it with , as its decimal mark"),
         (["1,5"], "real", POINT, r"'1,5' is not a number .*; write it with . as its decimal mark"),
         (["0.123"], "real", COMMA, r"'0.123' is not a number"),  # no thousands begin with 0
@@ -165,16 +165,16 @@ def test_dates_become_day_numbers(cells, expected):
     [
         (
             ["2024-03-08", "03/10/2024"],
-            "'03/10/2024' has its year last, and nobody declared whether the day or the month is first "
+            "'03/10/2024' has the year last, and the plan does not say whether the day or the month comes first "
             r"\(column x, row 2, line 3\); "
             'write date_order = "day-first" or date_order = "month-first" in the plan',
         ),
-        (["1.2.24"], "'1.2.24' has its year last"),
-        (["31.01.2024"], "'31.01.2024' has its year last"),  # not even a day above 12 settles it: it speaks for one row
+        (["1.2.24"], "'1.2.24' has the year last"),
+        (["31.01.2024"], "'31.01.2024' has the year last"),  # not even a day above 12 settles it: it speaks for one row
         (["24-01-31"], "'24-01-31' is not a date"),
         (["+2024-01-31"], r"'\+2024-01-31' is not a date"),
-        (["2024-01-31", "2024-02-30"], r"'2024-02-30' is not in the calendar \(column x, row 2, line 3\)"),
-        (["0000-01-01"], "'0000-01-01' is not in the calendar"),
+        (["2024-01-31", "2024-02-30"], r"'2024-02-30' is not a valid date \(column x, row 2, line 3\)"),
+        (["0000-01-01"], "'0000-01-01' is not a valid date"),
         (["2024-01-31", "soon"], r"'soon' is not a date \(column x, row 2, line 3\); write it as 2024-01-31"),
         (["1-Mar-24"], "'1-Mar-24' is not a date"),
         (["2024-01-31", None], r"the value is missing \(column x, row 2, line 3\)"),
@@ -186,7 +186,7 @@ def test_doubtful_dates_are_refused(cells, sentence):
 
 
 def test_declared_order_that_does_not_fit_is_refused():
-    with pytest.raises(InputError, match=r"'02/13/2024' is not in the calendar \(column x, row 2, line 3\)"):
+    with pytest.raises(InputError, match=r"'02/13/2024' is not a valid date \(column x, row 2, line 3\)"):
         numbers(table(["13/02/2024", "02/13/2024"]), attribute("date", date_order="day-first"))
 
 

@@ -88,7 +88,7 @@ def test_an_engine_that_leaves_out_norms_is_refused_in_a_sentence(heard):
     with norm.listening():
         for _ in range(heard):
             NORMS.on_norms(torch.ones(1, 1))
-    with pytest.raises(WorkbenchError, match=r"^the network's engine does not say the norm of each row"):
+    with pytest.raises(WorkbenchError, match=r"^this network's engine has no norm for each row"):
         norm.counted(torch.ones(3, dtype=torch.bool))
 
 

@@ -228,7 +228,7 @@ def test_what_an_optimiser_remembers_comes_through_a_file():
 
 def test_a_checkpoint_of_another_network_or_a_damaged_one_is_refused():
     keep = Memory(RunState(step=3, parameters=torch.zeros(99), update={}, seconds=0.0, physical_batch=8), counted=3)
-    with pytest.raises(InputError, match="not of this network"):
+    with pytest.raises(InputError, match="belongs to another network"):
         run(keep)
     with pytest.raises(InputError, match="damaged"):
         RunState.of(b"nothing", {}, "here")

@@ -97,7 +97,7 @@ def test_without_such_layers_there_is_nothing_to_remark_and_lazy_ones_are_refuse
     plain = trust(f"{code}:plain").configured({"convert_batchnorm": True})
     assert plain.remarks(2, 2) == ()
     lazy = trust(f"{code}:lazy").configured({"convert_batchnorm": True})
-    with pytest.raises(ParameterError, match="does not know its channels"):
+    with pytest.raises(ParameterError, match="has no number of channels"):
         lazy.build(2, 2)
 
 
@@ -146,8 +146,8 @@ class Summed(nn.Module):
     [
         (OwnNorm(), "mixes the rows"),
         (Summed(), "mixes the rows"),
-        (Running(hidden=False), "keeps something of the rows"),
-        (Running(hidden=True), "keeps something of the rows"),
+        (Running(hidden=False), "stores something about the rows"),
+        (Running(hidden=True), "stores something about the rows"),
     ],
 )
 def test_networks_are_tried_in_the_mode_in_which_they_train(layer, said):

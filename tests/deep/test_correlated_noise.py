@@ -185,7 +185,7 @@ def test_an_event_with_bands_is_written_and_read_and_several_rows_of_a_person_ar
     event = PoissonGaussian(0.1, 1.0, 10, "t", 4)
     assert from_plain(to_plain(event)) == event
     assert "bands" not in to_plain(replace(event, bands=1))
-    with pytest.raises(ParameterError, match="several rows of a person"):
+    with pytest.raises(ParameterError, match="several rows per person"):
         alternatives(RowsPerPerson(event, 2))
     assert alternatives(RowsPerPerson(replace(event, bands=1), 2))
     with pytest.raises(ParameterError, match="bands = 0"):
@@ -193,9 +193,9 @@ def test_an_event_with_bands_is_written_and_read_and_several_rows_of_a_person_ar
 
 
 def test_what_it_cannot_be_combined_with_is_refused_in_a_sentence():
-    with pytest.raises(ParameterError, match=r"^noise that steps share is made in one process, and processes is 2"):
+    with pytest.raises(ParameterError, match=r"^correlated noise needs a single process, but processes is 2"):
         plan(processes=2)
-    with pytest.raises(ParameterError, match=r"^200 rows have no 11 parts with a batch of 20 rows in each"):
+    with pytest.raises(ParameterError, match=r"^200 rows cannot be divided into 11 parts of at least 20 rows each"):
         plan(bands=11).schedule(200)
     assert plan(bands=10).schedule(200).event.sample_rate == 1.0
     with pytest.raises(UndeclaredError, match="of steps of all rows"):

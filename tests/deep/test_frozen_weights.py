@@ -172,9 +172,9 @@ def test_weights_that_layers_share_stay_shared_and_are_held_once(code):
 @pytest.mark.parametrize(
     ("factory", "said"),
     [
-        ("nothing", "all weights of frozen_code:nothing are frozen.*let at least one layer learn"),
-        ("half", "the frozen weight code of frozen_code:half has numbers of torch.int8"),
-        ("Keeping", "keeps something of the rows"),
+        ("nothing", "all weights of frozen_code:nothing are frozen.*make at least one layer trainable"),
+        ("half", "the frozen weight code of frozen_code:half has the data type torch.int8"),
+        ("Keeping", "stores something about the rows"),
         ("Hidden", "mixes the rows of a batch"),
         ("picture", "mixes the rows of a batch"),
     ],

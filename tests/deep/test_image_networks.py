@@ -118,10 +118,10 @@ def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(ending, tmp_path, 
     assert hashlib.sha256(file.read_bytes()).hexdigest() in again.beyond
     with pytest.raises(ParameterError, match="smaller reduction"):
         known.parameters(Pixels(3, 32, 32), 2)
-    with pytest.raises(InputError, match="not those of the checksum"):
+    with pytest.raises(InputError, match="do not match their checksum"):
         _ = plan("vgg16-head", weights=str(file), weights_sha256="0" * 64).architecture
     file.write_bytes(b"nothing")
-    with pytest.raises(InputError, match="holds no weights"):
+    with pytest.raises(InputError, match="contains no weights"):
         plan("vgg16-head", weights=str(file)).architecture.prepared(torch.zeros(1, 3, 32, 32))
 
 
@@ -135,7 +135,7 @@ def test_vgg16_has_the_published_shape_and_pickled_code_is_refused(tmp_path):
             return exec, ("raise SystemExit",)
 
     torch.save({"features.0.weight": Evil()}, tmp_path / "evil.pt")
-    with pytest.raises(InputError, match="holds no weights"):
+    with pytest.raises(InputError, match="contains no weights"):
         plan("vgg16-head", weights=str(tmp_path / "evil.pt")).architecture.prepared(torch.zeros(1, 3, 32, 32))
     torch.save({"features.0.weight": torch.zeros(2)}, tmp_path / "other.pt")
     with pytest.raises(InputError, match=r"0\.weight is missing or wrong"):
@@ -222,7 +222,7 @@ def test_code_of_the_user_trains_once_it_is_trusted(code):
     ("factory", "said"),
     [
         ("Mixing", "mixes the rows of a batch"),
-        ("counting", "keeps something of the rows"),
+        ("counting", "stores something about the rows"),
         ("normed", r"BatchNorm2d\) mixes the rows.*GroupNorm"),
         ("broken", "ValueError: no"),
         ("other", "not a logit for each of the 2 classes"),

@@ -71,9 +71,9 @@ def test_a_jump_is_explained_by_the_tensor_that_outgrows_a_segment():
 
 def test_on_the_processor_the_held_rows_are_named():
     found = compare(MemoryStudy(shape="784", batches="64,4096"), [network("mlp")])
-    assert any("at most 384 rows are held at once" in remark for remark in found.remarks)
+    assert any("at most 384 rows are in memory at once" in remark for remark in found.remarks)
     few = compare(MemoryStudy(shape="784", batches="64"), [network("mlp")])
-    assert not any("held at once" in remark for remark in few.remarks)
+    assert not any("in memory at once" in remark for remark in few.remarks)
 
 
 def test_names_tell_lines_apart_by_what_differs():

@@ -190,7 +190,7 @@ def test_a_killed_process_ends_the_run_which_stays_charged_and_goes_on(tmp_path,
 
     whole = plan(processes=1).schedule(50).cost()
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        with pytest.raises(WorkbenchError, match=r"^process 2 of the 2 that train has ended"):
+        with pytest.raises(WorkbenchError, match=r"^process 2 of the 2 training processes has ended"):
             released(ledger, tmp_path / "net", kill, checkpoints=Checkpoints())
         (entry,) = ledger.releases()
         assert (entry.status, entry.epsilon, entry.delta) == ("reserved", whole.epsilon, whole.delta)
@@ -216,7 +216,7 @@ def test_the_forecast_of_memory_counts_every_process():
 
 
 def test_what_two_processes_cannot_do_is_refused_before_the_charge(tmp_path, monkeypatch):
-    with pytest.raises(ParameterError, match=r"a norm that follows a share of rows is trained in one process"):
+    with pytest.raises(ParameterError, match=r"an adaptive clipping norm needs a single process"):
         plan(target_unclipped_quantile=0.5)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(

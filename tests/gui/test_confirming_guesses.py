@@ -123,7 +123,7 @@ def test_every_guess_is_marked_refused_kept_and_confirmed_by_one_click(hands, tm
     assert told.endswith("confirm them in Data, Columns.")
     assert not hands.window.findChild(QWidget, "release_now").isEnabled()
     with Ledger.open() as ledger:
-        with pytest.raises(InputError, match="guesses from the rows that nobody has confirmed"):
+        with pytest.raises(InputError, match="unconfirmed guesses from the rows"):
             release_table(plan(hands).plan(), session.opened.table, tmp_path / "out.csv", ledger)
         assert list(ledger.releases()) == []
     hands.click("tab_data")
@@ -135,7 +135,7 @@ def test_every_guess_is_marked_refused_kept_and_confirmed_by_one_click(hands, tm
     # Training leads to the confirmation.
     hands.window.session.set_target("town")
     hands.finish("tab_train")
-    assert "guesses from the rows that nobody has confirmed" in hands.see("note_train").accessibleName()
+    assert "unconfirmed guesses from the rows" in hands.see("note_train").accessibleName()
     assert hands.see("train_start").text() == "Data →"
     hands.click("train_start")
     assert hands.see("data_onward").text() == BUTTON

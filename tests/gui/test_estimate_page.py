@@ -232,7 +232,7 @@ def test_every_figure_is_exported_never_over_the_release_and_a_tampered_file_sho
     # A tampered file is refused and shows nothing.
     release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
     finish(estimated, "estimate_run")
-    assert "The release is not what its certificate says" in text_of(estimated, "estimate_said")
+    assert "The release does not match its certificate" in text_of(estimated, "estimate_said")
     assert estimated.findChild(QLabel, "estimate_nothing_why").isVisible()
     assert not estimated.findChild(QPushButton, "estimate_export").isVisible()
 

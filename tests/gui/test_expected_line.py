@@ -98,11 +98,11 @@ def test_it_is_stopped_and_a_refusal_is_one_sentence(network_page, finish, press
     assert said(network_page) == ""
 
     def refuse(task, emit, cancel):
-        raise InputError("no expected accuracy can be given: too slow", hint="train")
+        raise InputError("the expected accuracy cannot be estimated: too slow", hint="train")
 
     monkeypatch.setattr(network, "expect_accuracy", refuse)
     finish(network_page, "train_expect")
-    assert "No expected accuracy can be given: too slow" in said(network_page)
+    assert "The expected accuracy cannot be estimated: too slow" in said(network_page)
     press(network_page, "train_model_naive-bayes")
     assert not network_page.findChild(QPushButton, "train_expect").isVisible()
 

@@ -148,7 +148,7 @@ def test_the_questions_that_spend_epsilon_say_what_was_shown(people, at_release,
     idle(people)
     assert noted() == ["preview"]
     for text in questions():
-        assert "Private figures of these rows were shown before (a draw that was not released)" in text
+        assert "Private figures of these rows were shown before (a preview of a release)" in text
         assert "will say so" in text
     answer("yes")
     at_release()

@@ -143,7 +143,7 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
         ("the output exists already", "la sortie existe déjà"),
         ("there is no column 'a'", "il n’y a pas de colonne 'a'"),
         ("there is no column 'a, b', did you mean 'c'?", "il n’y a pas de colonne 'a, b', peut-être 'c'\u00a0?"),
-        ("1 cell says 'x' and counts as missing", "1 cellule contient 'x' et compte comme manquant"),
+        ("1 cell contains 'x' and counts as missing", "1 cellule contient 'x' et compte comme manquant"),
         # What the engine fills in is translated, at any length; names and cells are not.
         (
             "the file is a PDF document, not a text table",
@@ -155,7 +155,7 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
         ("x = 12 is not a number at most 9", "x = 12 n’est pas un nombre d’au plus 9"),
         # Numbers are written as in French, those in quotes as they are.
         (
-            "'0.5', 60,000 cells say '0.5' and count as missing",
+            "'0.5', 60,000 cells contain '0.5' and count as missing",
             "'0.5', 60\u202f000 cellules contiennent '0.5' et comptent comme manquant",
         ),
         (
@@ -169,7 +169,7 @@ def test_a_sentence_of_the_engine_keeps_the_values_of_the_table(monkeypatch):
             "La perte\u00a0: 0,1 du fait des bornes, 0,01 du fait du bruit.",
         ),
         (
-            "the release is not what its certificate says: the file has 5 rows, its certificate says 6 (and 3 more)",
+            "the release does not match its certificate: the file has 5 rows, its certificate says 6 (and 3 more)",
             "la publication n’est pas ce que dit son certificat\u00a0: le fichier a 5 lignes, son certificat en "
             "indique 6 (et 3 de plus)",
         ),
@@ -212,7 +212,7 @@ def test_an_error_in_french_keeps_its_spaces():
 @pytest.mark.usefixtures("_english_again")
 def test_a_sentence_is_found_in_a_moment():
     set_language("fr")
-    texts = [f"epsilon = {at} is more than is offered to them" for at in range(200)]
+    texts = [f"epsilon = {at} is above the range for them" for at in range(200)]
     tr_sentence("the index is made at the first one")
     begun = time.process_time()
     for text in texts:

@@ -127,7 +127,7 @@ def test_releases_are_listed_copied_exported_and_verified_and_a_cap_is_recorded(
     connection.commit()
     connection.close()
     finish(ledger, "ledger_verify")
-    assert told.text().startswith("✕ The ledger is not as it was written")
+    assert told.text().startswith("✕ The ledger was altered or damaged")
 
 
 def test_no_release_is_called_by_a_name_of_the_ledger():

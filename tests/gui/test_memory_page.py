@@ -116,7 +116,7 @@ def test_a_study_stands_in_table_and_chart_is_saved_and_fits_a_wide_window(
     assert len(cell.data()) < 6, "seven digits would make the table scroll"
     assert f"{int(cell.data(EXACT)):,}" in cell.data(Qt.ItemDataRole.ToolTipRole)
     assert "Most rows: what fits in" in found._note._whole
-    assert "memory is given in pages" in text_of(found, "memory_remarks")
+    assert "memory is allocated in pages" in text_of(found, "memory_remarks")
     press(found, "memory_show_chart")
 
     # Without data there is nowhere to take a batch.

@@ -236,7 +236,7 @@ def ends_well(window, tmp_path) -> None:
         assert text_of(window, "banner_text").startswith("It was too late to cancel")
     elif "charged" in statuses():  # the cancel came while drawn values were being written
         assert statuses() == ["charged"]
-        assert "stays charged, as drawn values were being written" in text_of(window, "banner_text")
+        assert "stays charged, because drawn values were being written" in text_of(window, "banner_text")
     else:
         assert set(statuses()) <= {"void"}
         assert status(window) == "Cancelled: no file was written, and nothing is charged."

@@ -230,8 +230,8 @@ def test_a_ledger_that_was_tampered_with_releases_nothing(ready, press, idle, an
     press(ready, "release_now")
     qtbot.waitUntil(lambda: bool(told) and not ready.jobs.running)
     line = heard.one()
-    assert "The ledger is not as it was written" in line
-    assert "put back a copy" in line
+    assert "The ledger was altered or damaged" in line
+    assert "restore a copy" in line
     assert nothing_out(tmp_path)
 
 

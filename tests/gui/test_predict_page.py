@@ -59,7 +59,7 @@ def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
     card = json.loads((model / "card.json").read_text("utf-8"))
     card["training"]["architecture"] = odd
     (tmp_path / "card.json").write_text(json.dumps(card), "utf-8")
-    with pytest.raises(InputError, match=r"not what its card says|the model card is malformed"):
+    with pytest.raises(InputError, match=r"does not match its card|the model card is malformed"):
         open_released(tmp_path, None, print, NEVER)
 
 

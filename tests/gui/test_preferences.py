@@ -86,7 +86,9 @@ def _dying(then: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
         for number, (task, found) in enumerate(then(address, work, shared, tasks, **more)):
             if dies and number == 2:
                 drawn.append("")
-                raise WorkbenchError("the connection to the scheduler was lost", address, "run again to do the rest")
+                raise WorkbenchError(
+                    "the connection to the scheduler was lost", address, "run it again to finish the rest"
+                )
             yield task, found
 
     return run
@@ -108,7 +110,7 @@ def test_a_release_is_drawn_on_the_cluster_and_goes_on_when_it_was_interrupted(
     qtbot.waitUntil(lambda: statuses() == ["charged"])
     idle(people)
     assert not target.exists()
-    assert "the same command goes on with it, and nothing more is charged" in text_of(people, "banner_text")
+    assert "the same command continues it, and nothing more is charged" in text_of(people, "banner_text")
     told = answer("yes")
     press(people, "release_now")
     qtbot.waitUntil(target.exists)

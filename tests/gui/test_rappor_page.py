@@ -79,7 +79,7 @@ def test_both_figures_follow_the_fields_and_a_release_is_charged_first_and_decod
     pick(ready, "column sex")
     retype(ready, qtbot, "rappor_f", "0")
     retype(ready, qtbot, "rappor_p", "0.75")
-    assert "would say nothing" in ready.findChild(QLabel, "rappor_q_problem").text()
+    assert "would contain no information" in ready.findChild(QLabel, "rappor_q_problem").text()
     assert not enabled(ready, "rappor_simulate")
     retype(ready, qtbot, "rappor_p", "0")
     retype(ready, qtbot, "rappor_q", "1")

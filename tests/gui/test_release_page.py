@@ -71,7 +71,7 @@ def test_what_is_told_and_refused_before_a_release_costs_nothing(
     assert text_in_sight(ready, "fact_cap_left") == "this release sets it"
     assert text_in_sight(ready, "release_size").startswith("2,000 rows × 5 columns")
     assert text_in_sight(ready, "release_outside_text").startswith("Nothing")
-    seen = "Private figures of these rows were shown before (a draw that was not released)."
+    seen = "Private figures of these rows were shown before (a preview of a release)."
     ready.session.account = dataclasses.replace(ready.session.account, seen=seen)
     ready.session.account_changed.emit()
     assert text_in_sight(ready, "release_outside_text") == f"⚠ {seen}"
@@ -326,7 +326,7 @@ def test_the_source_is_never_replaced(window, tmp_path, finish, idle, qtbot, ans
     window.show_page("release")
     retype(window, qtbot, "release_target", source)
     finish(window, "release_now")
-    assert "would replace what it is made from" in text_in_sight(window, "banner_text")
+    assert "would replace its input" in text_in_sight(window, "banner_text")
     assert source.read_bytes() == before
 
 

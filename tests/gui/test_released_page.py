@@ -289,7 +289,7 @@ def test_the_report_is_saved_where_a_person_says(listed, finish, monkeypatch, tm
     monkeypatch.setattr(report_button, "ask_where_to_save", lambda *_: str(where))
     finish(listed, "quality_report")
     page = where.read_text("utf-8")
-    assert "What attacks got" in page
+    assert "Results of attacks" in page
     assert "private – not for release" in page
 
 

@@ -116,7 +116,7 @@ def test_risk_k_anonymity_and_epsilon_side_by_side(hands, tmp_path, monkeypatch)
     monkeypatch.setattr(reconstruction, "_STRANGERS", 6)
     hands.finish("attack_report")
     page = report.read_text("utf-8")
-    assert "What attacks got" in page
+    assert "Results of attacks" in page
     assert "private – not for release" in page
     assert "977 of 2,000 rows of the table are unique" in page
     with Ledger.read() as book:

@@ -110,7 +110,7 @@ def test_a_tampered_release_is_refused_in_words_and_leaves_nothing(page, finish,
     name_release(page, qtbot, idle, release)
     release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
     finish(page, "learn_start")
-    assert "The release is not what its certificate says" in text_of(page, "learn_problem")
+    assert "The release does not match its certificate" in text_of(page, "learn_problem")
     assert sorted(p.name for p in release.parent.iterdir()) == [release.name, f"{release.name}.certificate.json"]
     name_release(page, qtbot, idle, release.with_name("nowhere.csv"))
     assert "nowhere.csv" in text_of(page, "learn_problem")

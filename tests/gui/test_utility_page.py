@@ -155,7 +155,7 @@ def test_a_study_its_curve_and_its_points_by_pointer_and_keys(utility, qtbot, pr
     ran(utility, qtbot, press, idle)
     after = utility.session.account
     assert dataclasses.replace(after, seen=before.seen) == before
-    assert "how good a model is at several budgets" in after.seen, "the next question that spends ε says so"
+    assert "the quality of a model at several budgets" in after.seen, "the next question that spends ε says so"
     assert list((user_data() / "unfinished").glob("*.jsonl")) == []
 
     # The pointer over a point shows its figures.

@@ -55,7 +55,7 @@ def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weig
     checksum = hashlib.sha256(b"some bytes").hexdigest()
     assert text_of(photos, "fact_weights") == f"{checksum[:16]}…"
     retype(photos, qtbot, "train_vgg16_head_weights_sha256", "0" * 64)
-    assert told(photos, qtbot, "not those of the checksum")
+    assert told(photos, qtbot, "do not match their checksum")
     assert not photos.page.primary.isEnabled()
     retype(photos, qtbot, "train_vgg16_head_weights_sha256", checksum.upper())
     qtbot.waitUntil(lambda: photos.page.primary.isEnabled())
@@ -71,7 +71,7 @@ def test_a_head_is_trained_and_predicts_with_its_weights_alone(
     retype(photos, qtbot, "train_folder", str(tmp_path / "net"))
     qtbot.waitUntil(lambda: photos.page.primary.isEnabled())
     answer("yes")
-    press(photos, "train_start")  # the file holds no weights: refused, and nothing is charged
+    press(photos, "train_start")  # the file contains no weights: refused, and nothing is charged
     idle(photos)
     assert not (tmp_path / "net").exists()
     assert photos.session.account.spent == 0
@@ -104,7 +104,7 @@ def predict_with_weights(window, press, idle, qtbot, weights: Path, checksum: st
     retype(window, qtbot, "predict_weights", other)
     qtbot.keyClick(window.page._weights._field, Qt.Key.Key_Return)
     idle(window)
-    assert "not those of the checksum" in text_of(window, "predict_problem")
+    assert "do not match their checksum" in text_of(window, "predict_problem")
     assert not window.page.primary.isEnabled()
     press(window, "predict_weights_browse")
     idle(window)

@@ -44,7 +44,7 @@ def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, t
     assert hands.window.session.plan.column("surname").protected
     hands.click_cell(TABLE, "surname", "Attribute")
     told = hands.window.findChild(QLabel, "suspicion_0").accessibleName()
-    assert told == "⚠ By its own name it may hold names of persons, some of them in several rows."
+    assert told == "⚠ The column name suggests names of people, some of them in several rows."
     hands.click("suspicion_accept_0")
     column = hands.window.session.plan.column("surname")
     assert (column.action, column.role) == ("drop", "identifier")

@@ -149,7 +149,7 @@ def test_no_more_threads_is_a_failure_and_not_a_hang():
     with mock.patch("threading._start_new_thread", side_effect=RuntimeError("can't start new thread")):
         terminal = run_to_end(Job("never", until_cancelled))
     assert isinstance(terminal, Failed)
-    assert "no more threads" in str(terminal.error)
+    assert "another thread" in str(terminal.error)
 
 
 def test_memory_is_sampled_and_a_fresh_sample_is_not_taken_again():

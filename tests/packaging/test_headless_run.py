@@ -106,7 +106,7 @@ def test_guesses_are_to_be_confirmed_by_the_person_alone(program, environment, t
     assert MainJob(environment, table).run() == 2
     assert program.commands() == ["plan"]
     error = capsys.readouterr().err
-    assert "guesses from the rows that nobody has confirmed: Age, Sex, how the file is read" in error
+    assert "unconfirmed guesses from the rows: Age, Sex, how the file is read" in error
     assert "plan --confirm" in error
     assert error.rstrip().endswith(f"dev.py run {table}")
     plan = MainJob(environment, table).plan

@@ -50,12 +50,15 @@ def test_the_best_guess_is_that_of_the_worst_mechanism():
 
 def test_a_belief_about_a_fact_is_referred_to_the_replace_one_figure():
     """A row in place of another is two steps of zero-out: of a central release they may cost twice the ε."""
-    assert "certificate's replace-one ε here, which is at most twice as large" in named(1.0)["belief"].text[3]
+    assert (
+        "enter the replace-one ε from the certificate here, which is at most twice as large"
+        in named(1.0)["belief"].text[3]
+    )
 
 
 def test_the_insurer_pays_by_e_to_the_epsilon():
     assert "you pay at most 2,718 on average: e^ε = 2.718 times" in named(1.0)["insurance"].text[0]
-    assert "δ times the highest premium" in named(1.0, 1e-6)["insurance"].text[0]
+    assert "δ times the highest possible premium" in named(1.0, 1e-6)["insurance"].text[0]
     assert "δ" not in named(1.0)["insurance"].text[0]
 
 

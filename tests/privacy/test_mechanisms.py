@@ -302,7 +302,7 @@ def test_the_exponential_mechanism_spends_its_whole_share_and_the_textbooks_scal
 
 
 def test_the_optimal_mechanism_is_for_small_grids():
-    with pytest.raises(ParameterError, match="at most 32 cells, and here are 33"):
+    with pytest.raises(ParameterError, match="at most 32 cells, and there are 33"):
         OPTIMAL.build(Cells.line(0, 1, 33), 1.0)
 
 

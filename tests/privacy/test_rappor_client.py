@@ -243,7 +243,7 @@ def test_the_integers_never_tell_more_than_the_parameters(f, p, q):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"p": 0.5, "q": 0.5}, "a report would say nothing"),
+        ({"p": 0.5, "q": 0.5}, "a report would contain no information"),
         ({"f": 1.0}, "a coin toss"),
         ({"h": 3, "k": 2}, "hash functions"),
         ({"p": 1.5}, "p = 1.5"),

@@ -135,7 +135,7 @@ def test_a_steward_may_say_that_it_is_another_table(ledger, people):
     # An edit of either is charged to the one that it is nearer to, and both stay apart.
     again = ledger.identify(edited(other))
     assert ledger.enter(again) == ledger.find(two).account != ledger.find(one).account
-    with pytest.raises(InputError, match="different accounts already"):
+    with pytest.raises(InputError, match="already have different accounts"):
         ledger.separate(two, one)
     with pytest.raises(InputError, match="not in the ledger"):
         ledger.separate(two, ledger.identify(table_of(30)))
@@ -251,7 +251,7 @@ def test_a_ledger_without_its_key_can_be_read_and_charges_nothing(path, people, 
     with Ledger.open(path) as ledger:
         assert ledger.verify() == []
         assert len(ledger.releases()) == 1
-        with pytest.raises(InputError, match=r"the key of this ledger is missing.*put the key back"):
+        with pytest.raises(InputError, match=r"the key of this ledger is missing.*restore the key"):
             ledger.identify(people)
     with pytest.raises(InputError, match="the key of this ledger is missing"):
         release(path, tmp_path / "new.csv")

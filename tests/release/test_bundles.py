@@ -116,7 +116,7 @@ def test_a_forged_text_does_not_follow_from_the_certificate(bundle):
 def test_a_forged_ledger_entry_is_found_by_both(bundle):
     entry = json.loads((bundle / "ledger-entry.json").read_text("utf-8"))
     forge(bundle, "ledger-entry.json", json.dumps({**entry, "epsilon": "1"}).encode())
-    assert verify_any(bundle) == ["the ledger's entry is not that of the certificate"]
+    assert verify_any(bundle) == ["the ledger's entry does not belong to the certificate"]
     done = checked(bundle)
     assert done.returncode == 1
     assert "the ledger's entry says epsilon = 1" in done.stdout
@@ -271,10 +271,10 @@ def test_a_signature_of_another_file_is_a_fault(tmp_path):
         release(tmp_path / f"{name}.sqlite", tmp_path / name)
     sign(tmp_path / "a.csv.certificate.json")
     shutil.copy(tmp_path / "a.csv.certificate.json.sig", tmp_path / "b.csv.certificate.json.sig")
-    with pytest.raises(CheckFailedError, match="not that of this file"):
+    with pytest.raises(CheckFailedError, match="does not match this file"):
         signature_of(tmp_path / "b.csv.certificate.json")
     (problem,) = verify_any(tmp_path / "b.csv")
-    assert "not that of this file" in problem
+    assert "does not match this file" in problem
     (tmp_path / "b.csv.certificate.json.sig").write_text("{}")
     (problem,) = verify_any(tmp_path / "b.csv")
     assert "not a signature of the workbench" in problem

@@ -168,7 +168,7 @@ def test_a_certificate_that_is_no_json_is_a_fault_of_the_release(tmp_path):
     (tmp_path / "out.csv.certificate.json").write_text('{"format": ', "utf-8")
     assert "not JSON" in " ".join(verify_any(tmp_path / "out.csv"))
     (tmp_path / "out.csv.certificate.json").unlink()
-    with pytest.raises(InputError, match="no certificate beside it"):
+    with pytest.raises(InputError, match="no certificate next to the file"):
         verify_any(tmp_path / "out.csv")
 
 
@@ -214,7 +214,7 @@ def test_a_part_that_was_changed_is_thrown_away_and_paid_anew(tmp_path, monkeypa
             (out / "out.csv.certificate.json").mkdir()
 
     prepared = prepare(plan_of(), table_of(50), Destination(out / "out.csv", "csv"), toy_work())
-    with Ledger.open(ledger) as opened, pytest.raises(InputError, match="could not be given its name"):
+    with Ledger.open(ledger) as opened, pytest.raises(InputError, match="could not be renamed"):
         release_prepared(prepared, opened, occupy)
     (part,) = (p for p in out.iterdir() if p.name.endswith(".part"))
     part.write_bytes(b"graz\n99\n")
@@ -223,5 +223,5 @@ def test_a_part_that_was_changed_is_thrown_away_and_paid_anew(tmp_path, monkeypa
     notes: list[Any] = []
     with Ledger.open(ledger) as opened:
         assert not release_prepared(prepared, opened, notes.append).published_earlier
-    assert any("not as it was written" in getattr(n, "text", "") for n in notes)
+    assert any("damaged or changed" in getattr(n, "text", "") for n in notes)
     assert statuses(ledger) == ["charged", "charged"]

@@ -178,7 +178,7 @@ def test_a_release_counts_on_workers_and_draws_here(tmp_path, monkeypatch, kind,
 def test_what_is_not_made_of_counts_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.release.synthetic.synthesis_work._MOST_COUNTED", 1)
     table = read_table(written(tmp_path / "a.csv"))
-    with pytest.raises(ParameterError, match="not made of counts of parts of the rows") as refused:
+    with pytest.raises(ParameterError, match="does not add up counts of parts of the rows") as refused:
         prepare(PLAN, table, destination(tmp_path / "out.csv"), work("synthetic"), WORKERS)
     assert "use --engine local" in str(refused.value)
 

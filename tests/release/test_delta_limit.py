@@ -135,4 +135,4 @@ def test_the_bound_of_replaced_rows_holds_for_the_gaussian_mechanism_whose_delta
 
 def test_a_model_of_a_guessed_column_is_refused_at_the_door(tmp_path):
     guessed = Features((dataclasses.replace(X, origin="guess"),), FEATURES.target)
-    assert "guesses from the rows that nobody has confirmed: kind and missing of x" in refused(tmp_path, PLAN, guessed)
+    assert "unconfirmed guesses from the rows: kind and missing of x" in refused(tmp_path, PLAN, guessed)

@@ -132,7 +132,7 @@ def test_an_output_that_appears_meanwhile_is_kept_and_the_paid_draw_waits(tmp_pa
         if getattr(event, "what", "") == "certified" or getattr(event, "label", "") == "certified":
             target.write_text("of somebody else")
 
-    with pytest.raises(InputError, match="could not be given its name"):
+    with pytest.raises(InputError, match="could not be renamed"):
         release_table(plan_of(), table_of(30), target, ledger, occupy)
     assert target.read_text() == "of somebody else"
     with pytest.raises(InputError, match="exists already"):  # still there, and nothing is charged
@@ -162,7 +162,7 @@ def test_a_certificate_that_appears_meanwhile_is_kept(tmp_path, ledger):
         if getattr(event, "label", "") == "certified" or getattr(event, "what", "") == "certified":
             certificate_path(target).write_text("of somebody else")
 
-    with pytest.raises(InputError, match="could not be given its name"):
+    with pytest.raises(InputError, match="could not be renamed"):
         release_table(plan_of(), table_of(30), target, ledger, occupy)
     assert certificate_path(target).read_text() == "of somebody else"
     certificate_path(target).unlink()
@@ -179,7 +179,7 @@ def test_a_folder_that_appears_in_place_of_a_model_is_kept(tmp_path, ledger, mon
         publish(part)
 
     monkeypatch.setattr(DrawFolder, "publish", occupied)
-    with pytest.raises(InputError, match="could not be given its name"):
+    with pytest.raises(InputError, match="could not be renamed"):
         _model(tmp_path, ledger, [], replace=True)
     assert (target / "thesis.txt").read_text() == "years of work"
 

@@ -187,7 +187,7 @@ def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_pat
     wanted = FitTask(chosen, chosen.parameters(epsilon=1.0), PLAN, "ill", table, tmp_path / "m", workers=WORKERS)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(
-            ParameterError, match="“Logistic regression, exact noise” is not made of sums of parts"
+            ParameterError, match="“Logistic regression, exact noise” does not add up sums of parts"
         ) as refused:
             release_fit(wanted, ledger)
         assert ledger.releases() == []

@@ -186,7 +186,7 @@ def test_a_new_entry_does_not_cover_up_that_others_are_gone(told):
             lambda: ledger.set_cap(A, Decimal(9)),
             lambda: ledger.link_version(B, A),
         ):
-            with pytest.raises(CheckFailedError, match="misses entries after entry 7"):
+            with pytest.raises(CheckFailedError, match="entries are missing from the ledger after entry 7"):
                 append()
         assert ledger.verify() == ["entries are missing after entry 7"]
 

@@ -152,7 +152,7 @@ def test_every_change_of_the_model_or_its_card_is_found(folder):
     twice = {**card["guarantee"], "replace_one": {"epsilon": 18.0, "delta": 0.0}}
     assert any("replace-one" in p for p in damaged(rewrite(guarantee=twice)))
     asked = {**card["training"], "queries": [{"label": "sizes", "epsilon": "9"}]}
-    assert any("asks nothing of the rows" in p for p in damaged(rewrite(training=asked)))
+    assert any("has no queries to the rows" in p for p in damaged(rewrite(training=asked)))
     for key in ("release_id", "certificate", "sha256"):
         assert damaged(rewrite(made_from={**card["made_from"], key: "x"})), key
 
@@ -162,10 +162,10 @@ def test_every_change_of_the_model_or_its_card_is_found(folder):
     [
         ({"model": "dbscan"}, "dbscan cannot learn from a release"),
         ({"model": "linear-regression"}, "the target is declared as category, not as numeric"),
-        ({"model": "mlp"}, "no network learns from a release"),
+        ({"model": "mlp"}, "a network cannot be trained on a release"),
         (
             {"inputs": [{"name": "age", "kind": "boolean"}, {"name": "city", "kind": "boolean"}]},
-            "looks at columns that it does not have",
+            "uses columns that it does not have",
         ),
     ],
 )
@@ -191,14 +191,14 @@ def test_a_tampered_release_is_refused_and_leaves_nothing(folder, what):
             document["checksum"] = checksum(document)
         path.write_text(json.dumps(document), "utf-8")
     before = names_in(folder)
-    with pytest.raises(InputError, match="the release is not what its certificate says"):
+    with pytest.raises(InputError, match="the release does not match its certificate"):
         train(folder)
     assert names_in(folder) == before
 
 
 def test_a_certificate_elsewhere_is_taken_where_it_is_named(folder):
     (folder / "people.csv.certificate.json").rename(folder / "paper.json")
-    with pytest.raises(InputError, match="no certificate beside it"):
+    with pytest.raises(InputError, match="no certificate next to the file"):
         train(folder)
     train_on_release(NAIVE_BAYES, folder / "people.csv", folder / "paper.json", "city", folder / "model")
     assert verify_release(folder / "model") == []
@@ -219,8 +219,10 @@ def test_what_cannot_be_predicted_or_learned_from_is_one_sentence(tmp_path):
             fit_on_release(chosen, released, target)
         return str(raised.value)
 
-    assert said("name") == ("the release holds no column 'name': its plan dropped it; choose the target from age, city")
-    assert "publishes the column 'pay' as it is, without a declaration" in said("pay")
+    assert said("name") == (
+        "the release contains no column 'name': its plan dropped it; choose the target from age, city"
+    )
+    assert "publishes the column 'pay' as it is, without declaring" in said("pay")
     assert "no column 'ctiy', did you mean 'city'?" in said("ctiy")
     assert said("age").startswith("the target is declared as integer, not category or boolean (column age)")
     assert "write kind" not in said("age"), "what a release declares cannot be declared otherwise"

@@ -196,11 +196,11 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
         (target / "theirs").write_text("x")
         return done
 
-    with pytest.raises(InputError, match="could not be given its name"):
+    with pytest.raises(InputError, match="could not be renamed"):
         release(ledger, target, filled)
     assert statuses(ledger) == ["charged"]
     (target / "theirs").unlink()
-    with pytest.raises(InputError, match="has not been given this name yet"):
+    with pytest.raises(InputError, match="is not yet published under this name"):
         release(ledger, target, of="pay")
 
     def never(charge: Charge) -> Made:
@@ -359,7 +359,7 @@ def test_a_card_that_does_not_fit_its_schema_is_void(folder, ledger):
         done = trained(charge)
         return replace(done, method={**done.method, "inputs": [{"name": 90817263}]})
 
-    with pytest.raises(CheckFailedError, match="does not fit its own schema") as told:
+    with pytest.raises(CheckFailedError, match="does not match its schema") as told:
         release(ledger, folder / "model", unfit)
     assert "inputs" in str(told.value)
     assert "90817263" not in str(told.value)  # nothing was charged, and what stands there may have been drawn

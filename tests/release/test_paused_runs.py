@@ -185,7 +185,7 @@ def test_a_checkpoint_of_another_ledger_is_refused(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 5)
     with Ledger.open(tmp_path / "other.sqlite") as other:
-        with pytest.raises(InputError, match="does not know the run"):
+        with pytest.raises(InputError, match="has no record of the checkpoint's run"):
             release(other, tmp_path / "net", checkpoints=Checkpoints(resume=folder))
         assert statuses(other) == []
 

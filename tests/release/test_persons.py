@@ -348,7 +348,7 @@ def test_a_table_in_parts_is_released_as_one_in_memory(tmp_path):
 
 def test_workers_do_not_choose_rows(tmp_path):
     workers = Workers("tcp://127.0.0.1:1", ignore, CancelToken())
-    with pytest.raises(InputError, match="does not choose"):
+    with pytest.raises(InputError, match="cannot select"):
         prepare_rows(plan_of(2), table_of(MANY, ["Graz"] * 33), destination(tmp_path / "o.csv"), workers)
 
 

@@ -186,10 +186,10 @@ def _epsilon(document: dict[str, Any]) -> None:
 
 FORGED: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
     ("epsilon", _epsilon, "other queries than its request makes"),
-    ("one", lambda d: d["request"].update(epsilon_one=0.1), "request is not what its parameters give"),
-    ("f", lambda d: d["request"]["parameters"].update(f=0.9), "request is not what its parameters give"),
+    ("one", lambda d: d["request"].update(epsilon_one=0.1), "request does not follow from its parameters"),
+    ("f", lambda d: d["request"]["parameters"].update(f=0.9), "request does not follow from its parameters"),
     ("bits", lambda d: d["request"]["parameters"].update(k=17), "the report has 16 bits"),
-    ("kept", lambda d: d["request"].update(kept_answers="no"), "request is not what its parameters give"),
+    ("kept", lambda d: d["request"].update(kept_answers="no"), "request does not follow from its parameters"),
     ("columns", lambda d: d.update(columns=["age"]), "names other columns"),
     ("reports", lambda d: d.update(method={"reports": 61}), "the file has 60 reports"),
     ("rows", lambda d: d.update(rows=59), "the file has 60 reports"),

@@ -159,9 +159,9 @@ def test_another_request_does_not_take_away_a_finished_draw(folder, ledger):
     assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
     raise_cap(ledger, "60")
     before = contents(folder)
-    with pytest.raises(InputError, match="has not been given this name yet, and this run asks for something else"):
+    with pytest.raises(InputError, match="is not yet published under this name, but this run asks for something else"):
         release(ledger, target, epsilon=1.0)
-    with pytest.raises(InputError, match="has not been given this name yet, and this run asks for something else"):
+    with pytest.raises(InputError, match="is not yet published under this name, but this run asks for something else"):
         release(ledger, target, seed=8)
     assert contents(folder) == before
     assert statuses(ledger) == ["charged"]

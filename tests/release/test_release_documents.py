@@ -125,7 +125,7 @@ def test_no_document_is_made_of_a_release_that_was_changed(tmp_path):
     target = tmp_path / "a.csv"
     release(tmp_path / "l.sqlite", target)
     target.write_bytes(target.read_bytes() + b"1,Graz,2\n")
-    with pytest.raises(CheckFailedError, match="not what its certificate says"):
+    with pytest.raises(CheckFailedError, match="does not match its certificate"):
         verified(target)
     path = tmp_path / "a.csv.certificate.json"
     path.write_text(path.read_text("utf-8").replace('"epsilon": "3"', '"epsilon": "2"'), "utf-8")
@@ -152,7 +152,7 @@ def test_a_central_release_is_told_query_by_query(tmp_path, kind):
     target = central(tmp_path, kind)
     document = verified(target).paper()
     certificate = certificate_of(target)
-    grid = next(b for b in section(document, "What was asked of the rows").blocks if isinstance(b, Grid))
+    grid = next(b for b in section(document, "Queries").blocks if isinstance(b, Grid))
     assert [(line[0], line[2]) for line in grid.rows] == [(q["label"], q["epsilon"]) for q in certificate["queries"]]
     shares = sum(Decimal(line[2]) for line in grid.rows)
     assert shares == Decimal(certificate["guarantee"]["epsilon_row"])
@@ -172,7 +172,7 @@ def test_a_central_release_is_told_query_by_query(tmp_path, kind):
 def test_a_central_release_with_a_delta_is_told_by_its_rho(tmp_path, kind):
     target = central(tmp_path, kind, "1e-3")
     document, certificate = verified(target).paper(), certificate_of(target)
-    asked = section(document, "What was asked of the rows")
+    asked = section(document, "Queries")
     grid = next(b for b in asked.blocks if isinstance(b, Grid))
     assert grid.header[2] == "ρ"
     assert [line[2] for line in grid.rows] == [q["rho"] for q in certificate["queries"]]

@@ -80,7 +80,7 @@ def test_a_copy_is_attacked_by_every_attack_on_releases(people, released, tmp_pa
     (grid,) = (
         block
         for section in risk_document(found).sections
-        if section.title == "What attacks got"
+        if section.title == "Results of attacks"
         for block in section.blocks
         if isinstance(block, Grid)
     )

@@ -69,7 +69,7 @@ def charges(folder: Path) -> list[tuple[str, float]]:
 
 
 def drawn(folder: Path) -> list[str]:
-    """Return the files of parts that are drawn, with which the same command goes on."""
+    """Return the files of parts that are drawn, with which the same command continues."""
     return [p.name for p in folder.iterdir() if p.name.endswith(".part")]
 
 
@@ -194,7 +194,7 @@ def test_workers_refuse_another_file_of_that_name(tmp_path, monkeypatch, moment)
             written(path, ROWS, seed=2)
 
     monkeypatch.setattr(on_workers, "run_tasks_on", here(before=before))
-    with pytest.raises(InputError, match="a worker reads different bytes in this file from this computer") as refused:
+    with pytest.raises(InputError, match="a worker reads different bytes from this file than this computer") as refused:
         released(plan_of(), path, tmp_path / "out.csv")
     assert left_beside(tmp_path, "a.csv", "moved.csv", *drawn(tmp_path))
     assert bool(drawn(tmp_path)) is (moment == "_draw")
@@ -343,7 +343,7 @@ def test_a_kill_of_a_worker_costs_time_and_that_of_a_scheduler_another_run(tmp_p
             drawing = label == "rows drawn"
             assert str(lost.value).startswith("the connection to the scheduler was lost")
             assert ("epsilon = 60 stays charged" in str(lost.value)) is drawing
-            assert ("the same command does the rest, and nothing more is charged" in str(lost.value)) is drawing
+            assert ("the same command continues, and nothing more is charged" in str(lost.value)) is drawing
         assert killed
     if which == "scheduler" and label == "rows drawn":
         (tmp_path / "other").mkdir()

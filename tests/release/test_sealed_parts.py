@@ -100,7 +100,9 @@ def dies(after: int) -> Any:
     def run(address: str, work: Any, shared: Any, tasks: Any, **_: Any) -> Iterator[Any]:
         for number, task in enumerate(tasks):
             if shared.work is rows_on_workers._draw and number == after:
-                raise WorkbenchError("the connection to the scheduler was lost", address, "run again to do the rest")
+                raise WorkbenchError(
+                    "the connection to the scheduler was lost", address, "run it again to finish the rest"
+                )
             yield task, copy(work(copy(shared), copy(task)))
 
     return run
@@ -111,9 +113,9 @@ def interrupted(tmp_path, monkeypatch):
     """Write a table and let its release be interrupted after three parts; the next cluster lives."""
     frame = written(tmp_path / "a.csv", ROWS)
     monkeypatch.setattr(on_workers, "run_tasks_on", dies(DIES_AFTER))
-    with pytest.raises(WorkbenchError, match="epsilon = 60 stays charged; the same command goes on") as lost:
+    with pytest.raises(WorkbenchError, match="epsilon = 60 stays charged; the same command continues") as lost:
         released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
-    assert "the same command does the rest, and nothing more is charged" in str(lost.value)
+    assert "the same command continues, and nothing more is charged" in str(lost.value)
     assert len(drawn_files(tmp_path)) == 1
     assert drawn_files(tmp_path)[0].stat().st_mode & 0o077 == 0
     monkeypatch.setattr(on_workers, "run_tasks_on", here())
@@ -146,7 +148,7 @@ def test_the_same_command_draws_the_rest_at_no_charge(tmp_path, interrupted, mon
     assert done.release_id == verdict.waiting
     assert set(kept) == {0, 1, 2}
     assert sorted(drawn) == list(range(3, max(drawn) + 1))
-    assert [e for e in seen if isinstance(e, Notice) and "this run goes on with what is drawn" in e.text]
+    assert [e for e in seen if isinstance(e, Notice) and "this run continues it" in e.text]
     found = as_read(tmp_path / "out.csv")
     assert found.equals(interrupted.drop("gone"))
     assert verify_release(tmp_path / "out.csv") == []
@@ -187,9 +189,11 @@ def test_whoever_asks_for_something_else_is_refused(tmp_path, interrupted, what)
         interrupted.reverse().write_csv(tmp_path / "a.csv")
     elif what == "other plan":
         plan = plan_of(keep_order=False)
-    stated = "this run asks for something else" if what == "other plan" else "they are of other rows"
+    stated = "this run asks for something else" if what == "other plan" else "their rows are others"
     run = on_one_machine if what == "one machine" else released
-    with pytest.raises(InputError, match=rf"parts of release \w+ are drawn for this name, and {stated}") as refused:
+    with pytest.raises(
+        InputError, match=rf"parts of release \w+ are already drawn for this output, but {stated}"
+    ) as refused:
         run(plan, tmp_path / "a.csv", tmp_path / "out.csv")
     drawn = drawn_files(tmp_path)
     assert len(drawn) == 1
@@ -235,7 +239,7 @@ def test_a_cancelled_draw_goes_on_in_random_order(tmp_path, monkeypatch, moment)
         if getattr(event, "label", "") == moment:
             cancel.cancel()
 
-    with pytest.raises(CancelledError, match="epsilon = 60 stays charged; the same command goes on with it"):
+    with pytest.raises(CancelledError, match="epsilon = 60 stays charged; the same command continues it"):
         released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv", emit=emit, cancel=cancel)
     released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv")
     assert same_rows(as_read(tmp_path / "out.csv"), frame)
@@ -432,7 +436,7 @@ def test_a_command_that_is_told_to_end_says_that_it_can_go_on_at_no_second_charg
         assert process.stderr is not None
         said = process.stderr.read().decode()
     assert process.returncode == CancelledError.exit_code
-    stated = "epsilon = 60 stays charged; the same command goes on with it, and nothing more is charged"
+    stated = "epsilon = 60 stays charged; the same command continues it, and nothing more is charged"
     assert f"cancelled without a release; {stated}" in said
     assert drawn_files(tmp_path)
     assert begun(tmp_path, tmp_path, cluster.address).wait() == 0

@@ -70,13 +70,13 @@ def test_statistics_are_released_and_recomputed(tmp_path, name):
         (lambda d: d["method"]["answers"].pop("rows by city"), "are not those of"),
         (lambda d: d["request"]["figure"].pop(), "other columns than its request reads|other queries"),
         (lambda d: d["request"]["figure"][0].update(weight=9.0), "other queries than its request makes"),
-        (lambda d: d["method"]["queries"][0].update(sensitivity=2), "says otherwise how its file was made"),
+        (lambda d: d["method"]["queries"][0].update(sensitivity=2), "method in the certificate does not follow"),
         (lambda d: d["request"]["figure"][0].update(column="town"), "no column 'town'"),
-        (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how its file was made"),
-        (lambda d: d["method"].update(noise="none"), "says otherwise how its file was made"),
+        (lambda d: d["method"].update(leaks="row 17 is Ann"), "method in the certificate does not follow"),
+        (lambda d: d["method"].update(noise="none"), "method in the certificate does not follow"),
         (lambda d: d["output"].update(format="json"), "the format 'json', which is not that of 'figures.csv'"),
         (lambda d: d["output"].update(format="parquet", file="figures.parquet"), "the format 'parquet'"),
-        (lambda d: d.update(kind="sanitize"), "noisy rows have one that describes columns"),
+        (lambda d: d.update(kind="sanitize"), "that of noisy rows describes columns"),
         (lambda d: d.update(kind="poems"), "does not know the kind of release 'poems'"),
     ],
 )
@@ -104,7 +104,7 @@ def test_verify_finds_what_does_not_belong_into_a_csv_file(tmp_path):
     for place, text in ((7, "maybe"), (4, f"{estimate[0]}_{estimate[1:]}"), (4, f" {estimate}"), (4, "1e999"), (4, "")):
         changed = "\n".join([header, ",".join([*cells[:place], text, *cells[place + 1 :]]), *rest])
         assert "has no statistics" in " ".join(forged(path, changed.encode())), text
-    assert "not written as released statistics are" in " ".join(forged(path, data.replace(b"\n", b"\r\n")))
+    assert "does not have the form of released statistics" in " ".join(forged(path, data.replace(b"\n", b"\r\n")))
     for text in (f"+{estimate}", f"0{estimate}"):
         with pytest.raises(InputError, match="has no statistics"):
             decode(data.replace(first.encode(), ",".join([*cells[:4], text, *cells[5:]]).encode()), "csv", "x")
@@ -126,7 +126,7 @@ def test_verify_finds_what_does_not_belong_into_a_json_file(tmp_path):
         {"figures": [{**figures[0], "sparse": "no"}, *figures[1:]]},
     ):
         assert "has no statistics" in " ".join(forged(path, json.dumps(other).encode()))
-    assert "not written as released statistics are" in " ".join(forged(path, json.dumps(found).encode()))
+    assert "does not have the form of released statistics" in " ".join(forged(path, json.dumps(found).encode()))
     assert forged(path, data) == []
 
 

@@ -58,14 +58,12 @@ def test_a_release_with_a_model_says_what_its_training_asked(tmp_path, method, t
     told = certificate_of(tmp_path / "out.csv")
     assert {"query": asked, "form": "model", "columns": [], "cells": []} in told["method"]["measured"]
     assert verify_any(tmp_path / "out.csv") == []
-    blocks = next(
-        s.blocks for s in verified(tmp_path / "out.csv").paper().sections if s.title.startswith("What was asked")
-    )
+    blocks = next(s.blocks for s in verified(tmp_path / "out.csv").paper().sections if s.title == "Queries")
     paper = {line[0]: line[1] for line in next(b.rows for b in blocks if isinstance(b, Grid))}
     assert paper[asked] == "the training of a model, with discrete Gaussian noise"
     honest = json.dumps(told)
     forge(tmp_path / "out.csv", lambda document: document["method"]["measured"][0].update(columns=["age"]))
-    assert "does not fit its columns" in " ".join(verify_any(tmp_path / "out.csv"))
+    assert "does not match its columns" in " ".join(verify_any(tmp_path / "out.csv"))
     if method == "chances":
         assert told["method"]["values"].removeprefix(f"{VALUES}; ") in (BY_CHANCES, LIKELIEST)
 
@@ -75,7 +73,7 @@ def test_a_release_with_a_model_says_what_its_training_asked(tmp_path, method, t
 
         for change, found in (
             (pairs_with_the_target, "are not those of the method"),
-            (lambda document: document["method"].update(values=f"{VALUES}; {AS_MARGINALS}"), "says otherwise how"),
+            (lambda document: document["method"].update(values=f"{VALUES}; {AS_MARGINALS}"), "does not describe"),
         ):
             forge(tmp_path / "out.csv", lambda document: document.update(json.loads(honest)))
             forge(tmp_path / "out.csv", change)
@@ -99,7 +97,7 @@ def test_a_release_that_asks_for_distances_is_certified_and_verified(tmp_path):
     assert set(told["request"]["cuts"].values()) == {128, 2}
     assert verify_any(tmp_path / "out.csv") == []
     forge(tmp_path / "out.csv", lambda document: document["method"].update(values=f"{VALUES}; {LIKELIEST}"))
-    assert "says otherwise how" in " ".join(verify_any(tmp_path / "out.csv"))
+    assert "does not describe rows made" in " ".join(verify_any(tmp_path / "out.csv"))
 
 
 @pytest.mark.parametrize(
@@ -198,21 +196,21 @@ def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_reco
         (lambda d: d["request"].update(method="mst"), "other queries than its request makes"),
         (lambda d: d["request"].update(target="age"), "other queries than its request makes"),
         (lambda d: d["request"].update(rows=61), "the file has 60 rows"),
-        (lambda d: d["request"]["cuts"].update(age=17), "request is not what its parameters give"),
-        (lambda d: d["request"]["cuts"].update(city=2), "request is not what its parameters give"),
+        (lambda d: d["request"]["cuts"].update(age=17), "request does not follow from its parameters"),
+        (lambda d: d["request"]["cuts"].update(city=2), "request does not follow from its parameters"),
         (lambda d: d["request"].pop("cuts"), "request is malformed"),
         (lambda d: d["method"].pop("measured"), "what was measured"),
-        (lambda d: d["method"]["measured"][0].update(cells=[3, 4000]), "does not fit its columns"),
-        (lambda d: d["method"]["measured"][0].update(columns=["age", "x"]), "does not fit its columns"),
+        (lambda d: d["method"]["measured"][0].update(cells=[3, 4000]), "does not match its columns"),
+        (lambda d: d["method"]["measured"][0].update(columns=["age", "x"]), "does not match its columns"),
         (lambda d: d["queries"][0].update(label="counts"), "other queries than its request makes"),
         (lambda d: d.update(plan=d["plan"].replace("upper = 120", "upper = 30")), "is not a value that column age"),
         (lambda d: d.update(columns=d["columns"][:1], outside_guarantee=[]), "other columns than its request reads"),
-        (lambda d: d["request"].update(method=None), "request is not what its parameters give"),
-        (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how the rows were made"),
-        (lambda d: d["method"].update(values="these are the true rows"), "says otherwise how the rows were made"),
-        (lambda d: d["method"]["measured"][0].update(columns=["city", "pay"]), "does not fit its columns"),
-        (lambda d: d["method"]["measured"][0].update(note="row 17"), "does not fit its columns"),
-        (lambda d: d["method"]["measured"][0].update(cells=[1, 1]), "does not fit its columns"),
+        (lambda d: d["request"].update(method=None), "request does not follow from its parameters"),
+        (lambda d: d["method"].update(leaks="row 17 is Ann"), "does not describe rows made"),
+        (lambda d: d["method"].update(values="these are the true rows"), "does not describe rows made"),
+        (lambda d: d["method"]["measured"][0].update(columns=["city", "pay"]), "does not match its columns"),
+        (lambda d: d["method"]["measured"][0].update(note="row 17"), "does not match its columns"),
+        (lambda d: d["method"]["measured"][0].update(cells=[1, 1]), "does not match its columns"),
         (lambda d: d["program"].update(note="row 17 is Ann"), "the certificate is malformed"),
         (lambda d: d["guarantee"]["replace_one"].update(note="row 17 is Ann"), "the certificate is malformed"),
         (lambda d: d["guarantee"].update(delta_row="0.1"), "the certificate is malformed"),
@@ -228,15 +226,15 @@ def test_verify_finds_a_forged_certificate(tmp_path, change, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda m: m[0].update(columns=["pay"]), "account of 'counts of age' does not fit"),
-        (lambda m: m[0].update(cells=[1]), "account of 'counts of age' does not fit"),
+        (lambda m: m[0].update(columns=["pay"]), "description of 'counts of age' does not match"),
+        (lambda m: m[0].update(cells=[1]), "description of 'counts of age' does not match"),
         (lambda m: m[3].update(columns=m[4]["columns"]), "are not those of the method"),
         (lambda m: m[3].update(columns=m[3]["columns"][::-1]), "are not those of the method"),
         (lambda m: m[3].update(columns=["age", "age"]), "are not those of the method"),
         (lambda m: m[3].update(columns=["age", 3]), "are not those of the method"),
-        (lambda m: m[3].update(cells=[1, 1]), "account of 'choice of pair 1' does not fit"),
-        (lambda m: m[5].update(columns=m[6]["columns"]), "account of 'counts of pair 1' does not fit"),
-        (lambda m: m[6].update(cells=[1, 4000]), "account of 'counts of pair 2' does not fit"),
+        (lambda m: m[3].update(cells=[1, 1]), "description of 'choice of pair 1' does not match"),
+        (lambda m: m[5].update(columns=m[6]["columns"]), "description of 'counts of pair 1' does not match"),
+        (lambda m: m[6].update(cells=[1, 4000]), "description of 'counts of pair 2' does not match"),
     ],
 )
 def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path, change, said):
@@ -248,11 +246,11 @@ def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path, change, said):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda m: m[0].update(cells=[1]), "account of 'counts of age' does not fit"),
+        (lambda m: m[0].update(cells=[1]), "description of 'counts of age' does not match"),
         (lambda m: m[3].update(columns=["age", "city"]), "are not those of the method"),
-        (lambda m: m[4].update(columns=["age", "pay"]), "account of 'counts of pair 1' does not fit"),
-        (lambda m: m[4].update(columns=["age", "pay", "city"]), "account of 'counts of pair 1' does not fit"),
-        (lambda m: m[4].update(cells=[2, 4, 2]), "account of 'counts of pair 1' does not fit"),
+        (lambda m: m[4].update(columns=["age", "pay"]), "description of 'counts of pair 1' does not match"),
+        (lambda m: m[4].update(columns=["age", "pay", "city"]), "description of 'counts of pair 1' does not match"),
+        (lambda m: m[4].update(cells=[2, 4, 2]), "description of 'counts of pair 1' does not match"),
     ],
 )
 def test_verify_finds_a_forged_account_of_pairs_with_the_target(tmp_path, change, said):
@@ -314,7 +312,7 @@ def test_names_that_read_like_queries_are_told_apart(tmp_path):
         (lambda d: d["guarantee"].update(replace_one={"epsilon": 2.0, "delta": 0.0}), "says replace_one"),
         (lambda d: d["queries"][0].update(rho="0.00001"), "rho_row"),
         (lambda d: d["queries"][0].update(epsilon="0.1"), "malformed"),
-        (lambda d: d["method"].update(noise="discrete Laplace"), "says otherwise how the rows were made"),
+        (lambda d: d["method"].update(noise="discrete Laplace"), "does not describe rows made"),
     ],
 )
 def test_a_release_with_a_delta_is_verified_and_a_forged_one_found(tmp_path, method, change, said):

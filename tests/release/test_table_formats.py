@@ -110,7 +110,7 @@ def plan_of(*more: dict[str, object], **whole: object) -> Plan:
 def test_a_sheet_that_cannot_hold_the_rows_is_refused_before_the_charge():
     form = table_format("xlsx")
     form.require(plan_of(), 2**20 - 1)
-    with pytest.raises(InputError, match="an Excel sheet holds 1,048,575 rows"):
+    with pytest.raises(InputError, match="an Excel sheet has at most 1,048,575 rows"):
         form.require(plan_of(), 2**20)
     with pytest.raises(InputError, match="a row without a value"):
         form.require(plan_of({"missing": "own-value"}), 10)

@@ -108,7 +108,7 @@ def test_a_table_is_released_verified_and_estimated_from(folder, capsys):
         ("sqlite:///people.db?table=people", (), "has rows"),
         (NEW, ("--replace",), "never replaced"),
         (NEW, ("--pdf", "a.pdf"), "released file"),
-        (NEW, ("--certificate", "a.json"), "another ending"),
+        (NEW, ("--certificate", "a.json"), "the wrong suffix"),
         ("sqlite:///none/new.db?table=noisy", (), "folder of the database does not exist"),
         ("sqlite:///new.db", (), "names no table"),
         (f"{NEW}&columns=age", (), "names columns"),

@@ -218,7 +218,7 @@ def test_a_certificate_forged_as_a_whole_is_found_in_the_ledger(target):
     write(target, {**stolen, "release_id": real.release_id, "time": real.time}, forged=True)
     assert verify_release(target) == []
     problems = in_ledger(target)
-    assert "the ledger was charged another epsilon or delta than the certificate claims" in problems
+    assert "the ledger was charged another epsilon or delta than the certificate states" in problems
     assert "the certificate is not the one that was released" in problems
 
 
@@ -284,7 +284,7 @@ def test_what_cannot_be_checked_at_all_is_bad_input(target, tmp_path):
     cases: dict[Path, str] = {
         tmp_path / "missing.csv": "the file does not exist",
         tmp_path / ("x" * 300): "the file does not exist",
-        tmp_path / "ledger.sqlite": "the file has no certificate beside it",
+        tmp_path / "ledger.sqlite": "there is no certificate next to the file",
     }
     (tmp_path / "empty").mkdir()
     cases[tmp_path / "empty"] = "the folder holds no certificate"
@@ -308,7 +308,7 @@ def test_the_ledger_names_a_release_that_it_voided(target):
         void = ledger.reserve(real.dataset, loss_of("6"), work="test")
         ledger.void(void, "test")
         document["release_id"] = void
-        assert "the ledger has this release as void" in verify_in_ledger(document, ledger)
+        assert "the ledger lists this release as void" in verify_in_ledger(document, ledger)
 
 
 def test_a_ledger_that_was_tampered_with_vouches_for_nothing(target):
@@ -325,5 +325,5 @@ def test_a_ledger_that_was_tampered_with_vouches_for_nothing(target):
 @pytest.mark.parametrize("verified", [verify_any, verify_release])
 def test_a_certificate_of_no_name_is_refused_in_words(tmp_path, named, verified):
     (tmp_path / ".certificate.json").write_text("{}", "utf-8")
-    with pytest.raises(InputError, match="no file's name before its ending"):
+    with pytest.raises(InputError, match="no file name before its suffix"):
         verified(tmp_path / named)

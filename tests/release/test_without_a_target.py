@@ -63,7 +63,7 @@ def test_it_is_released_of_all_columns_charged_and_verified(chosen: learners.Lea
     facts, columns = parts["What was released"], parts["The columns it reads"]
     assert isinstance(facts, FactList)
     assert isinstance(columns, Grid)
-    assert ("Predicts or leaves out", "nothing") in facts.lines
+    assert ("Target, predicted or left out", "nothing") in facts.lines
     assert [name for name, *_ in columns.rows] == ["size", "age", "sex"]
 
 

@@ -59,7 +59,7 @@ def test_columns_may_be_absent_in_another_order_and_parted_by_semicolons():
         ("age,,integer,120,0,", "row 2 (age), upper: it is not above the lower bound"),
         ("age,,integer,,,a|b", "row 2 (age), values: a column of kind integer has bounds instead"),
         ("city,,category,0,,", "row 2 (city), lower: a column of kind category has values instead"),
-        ("city,,category,,,a;b", "row 2 (city), values: there is one value, 'a;b'; separate values by |"),
+        ("city,,category,,,a;b", "row 2 (city), values: there is one value, 'a;b'; separate values with |"),
         ("city,,category,,,a||b", "row 2 (city), values: a value is empty"),
         ("city,,category,,,a|b|a", "row 2 (city), values: 'a' is listed twice"),
         ("age,target,number,,,", "row 2 (age), kind: 'number' is not one of integer"),
@@ -87,7 +87,7 @@ def test_the_first_three_wrong_rows_are_told_at_once():
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        ("name,lowr,size", "mean nothing here: lowr, size; remove them"),
+        ("name,lowr,size", "unknown columns: lowr, size; remove them"),
         ("role,kind", "no column “name”"),
         ("name,kind,kind", "two columns “kind”"),
         ("", "no column “name”"),

@@ -51,7 +51,7 @@ def plan(*columns: dict, **others: object) -> Plan:
             {"name": "D", "kind": "date", "lower": "2021-01-01", "upper": "1990-12-31"},
             "the lower bound 2021-01-01 is not below the upper bound 1990-12-31",
         ),
-        ({"name": "R", "kind": "real", "lower": 0, "upper": 1e-320}, "too fine"),
+        ({"name": "R", "kind": "real", "lower": 0, "upper": 1e-320}, "too close"),
     ],
 )
 def test_an_impossible_column_is_named(column, said):
@@ -96,7 +96,7 @@ def test_what_is_impossible_survives_the_file_and_is_told_only_by_what_depends_o
 
 
 def test_two_columns_of_one_name_are_refused():
-    with pytest.raises(ParameterError, match="planned twice"):
+    with pytest.raises(ParameterError, match="in the plan twice"):
         plan(AGE, AGE)
 
 
@@ -348,9 +348,9 @@ def test_the_refusal_is_one_sentence_that_lists_every_kind_of_guess():
     with pytest.raises(InputError) as caught:
         require_confirmed(plan, "my plan.toml")
     assert str(caught.value) == (
-        "the plan holds guesses from the rows that nobody has confirmed: kind and missing of age and pay; "
-        "action of id; encoding and decimal of the file (my plan.toml); "
-        "if they are right and public knowledge, run `workbench plan --confirm 'my plan.toml'`"
+        "the plan contains unconfirmed guesses from the rows: kind and missing of age and pay; action of id; encoding "
+        "and decimal of the file (my plan.toml); if they are right and public knowledge, run `workbench plan "
+        "--confirm 'my plan.toml'`"
     )
     assert caught.value.exit_code == 2
 

@@ -184,8 +184,8 @@ def test_a_column_like_glucose_at_a_small_share_is_warned_of_with_a_way_out():
     made = forecast(plan(0.5, 5.0))
     assert [c.name for c in faded_columns(made)] == ["Glucose"]
     assert relations_words(made) == (
-        "Relations with other columns shrink: Glucose to about 11 %. This is for values spread evenly over what is "
-        "declared; values that lie close together lose more."
+        "Relations with other columns shrink: Glucose to about 11 %. This assumes values spread evenly over the "
+        "declared range; values that are close together lose more."
     )
     assert "release synthetic rows or a private model" in RELATIONS_WAYS_OUT
     assert noisy_columns(made, 768) == ("Glucose",)  # both are said of it, and agree

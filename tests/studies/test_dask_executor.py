@@ -52,7 +52,7 @@ def test_a_scheduler_file_is_read_in_place_of_an_address(tmp_path):
         scheduler_named("10.0.0.7:1", str(file))
     for text in ("{}", "[1]", '"x"', '{"address": 7}', '{"address": null}'):
         file.write_text(text)
-        with pytest.raises(InputError, match="this file has no address of a Dask scheduler"):
+        with pytest.raises(InputError, match="this file contains no address of a Dask scheduler"):
             scheduler_named(None, file)
     file.write_text('{"address": "inproc://1/2/3"}')
     with pytest.raises(ParameterError, match="is not the address of a Dask scheduler"):
@@ -216,7 +216,7 @@ def test_a_warning_comes_before_the_rows_are_sent(cluster, monkeypatch):
 
     with pytest.raises(CancelledError):
         next(run(cluster, tasks.add, np.zeros(4), 4, warn=stop))
-    assert told == [f"the rows travel unencrypted to {cluster.address} and 2 more; use tls://"]
+    assert told == [f"the rows are sent unencrypted to {cluster.address} and 2 more; use tls://"]
     assert cluster.log().count("'workbench-") == before
     assert len(list(run(cluster, tasks.add, np.zeros(4), 4, warn=told.append))) == 4
 

@@ -63,7 +63,7 @@ def test_without_noise_parts_need_no_declaration():
 def test_what_nothing_was_reserved_for_serves_nothing():
     noise = uncharged()
     assert noise.releasable
-    with pytest.raises(AssertionError, match="nothing was reserved"):
+    with pytest.raises(AssertionError, match="no budget was reserved"):
         noise.ask(Cost(Decimal(1), Decimal(0), Composed((PureDp(Decimal(1), "x"),))))
 
 
@@ -160,7 +160,7 @@ def test_a_refused_charge_opens_no_question(monkeypatch):
 
     with pytest.raises(BudgetRefusedError, match="no budget"):
         Charged(refused).ask(COST)
-    with pytest.raises(ParameterError, match="no privacy cost"):
+    with pytest.raises(ParameterError, match="no finite privacy cost"):
         Charged(refused).ask(None)
 
 

@@ -162,7 +162,7 @@ def plan(
         account: public name of the account that pays.
         recipient: who gets the release: ``anyone`` (ε up to 1), ``named`` (up to 3) or ``us`` (up to 10).
         need: the columns of ``frame`` that they need; the others are left out.
-        ask: what they will do with it: ``averages``, ``pairs``, ``model:COLUMN``, ``rows``, ``figures``.
+        ask: how they will use it: ``averages``, ``pairs``, ``model:COLUMN``, ``rows``, ``figures``.
         want: figures and how near to the truth they must be, such as ``mean(age) ± 2``.
         values: the file of a release of values, of which bounds, domains and rows of a person are taken that are not
             declared here.

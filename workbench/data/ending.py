@@ -33,8 +33,8 @@ def ending(frame: pl.DataFrame) -> tuple[str, ...]:
         return ()
     found, row = [], int(there[-1])
     if blank := last.height - 1 - row:
-        many = f"the last {blank} rows have no value: delete them from the file if they are no records"
-        one = "the last row has no value: delete it from the file if it is no record"
+        many = f"the last {blank} rows have no value: delete them from the file if they are not records"
+        one = "the last row has no value: delete it from the file if it is not a record"
         found.append(one if blank == 1 else many)
     first = next(unicodedata.normalize("NFC", cell.strip()) for cell in last.row(row) if cell and cell.strip())
     if _TOTALS.fullmatch(first):

@@ -49,7 +49,7 @@ def statements(text: str, where: str = OPTION) -> tuple[Statement, ...]:
                 )
             parts.append((name.strip(), stated))
         if len({name for name, _ in parts}) < len(parts):
-            raise ParameterError(f"{written!r} names a column twice", where, "join its values by |", field=KEY)
+            raise ParameterError(f"{written!r} names a column twice", where, "separate its values with |", field=KEY)
         found.append(Statement(tuple(parts)))
     return tuple(found)
 
@@ -64,7 +64,7 @@ def checked_list(written: tuple[str, ...], columns: tuple[str, ...]) -> None:
         found = statements(text, KEY)
         if len(found) != 1:
             raise ParameterError(
-                f"{text!r} is not one statement", KEY, "write one statement in each text of the list", field=KEY
+                f"{text!r} is not one statement", KEY, "write one statement in each string of the list", field=KEY
             )
         unknown = next((name for name in found[0].columns if name not in columns), None)
         if unknown is not None:

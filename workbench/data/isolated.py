@@ -241,7 +241,7 @@ class _Reading(Limits):
             return InputError(f"the {self.format} file was not read within {self._time()}", self.source, hint)
         return InputError(
             f"the {self.format} file is damaged, or reading it needs more than {self.memory / 1e6:,.0f} MB of memory "
-            f"or {self.seconds} s of the processor",
+            f"or {self.seconds} s of processor time",
             self.source,
             hint,
             code="damaged-file",
@@ -280,7 +280,7 @@ def child_of(module: str) -> Iterator[subprocess.Popen[bytes]]:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError as error:
-        reason = error.strerror or "the system refuses"
+        reason = error.strerror or "the operating system refused"
         raise WorkbenchError(
             f"no process can be started to read the file: {reason}", hint="close other programs"
         ) from None

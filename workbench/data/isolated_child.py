@@ -159,9 +159,9 @@ def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
         most -= len(piece)
         if most < 0:
             raise RefusedError(
-                f"the file unfolds into more than {unfolds_to(size) / 1e6:,.0f} MB",
+                f"the file expands to more than {unfolds_to(size) / 1e6:,.0f} MB",
                 "",
-                "unpack it, look at it, and give what it holds",
+                "unpack it, check it, and give the file inside",
                 "unfolds",
             )
         send(out, BYTES, piece)
@@ -208,8 +208,8 @@ def cells_of_schema(schema: Mapping[str, pl.DataType]) -> tuple[list[str], dict[
     if not kept:
         name, what = next(iter(left.items()))
         hint = "write them as text or numbers, or write the file without the column"
-        raise RefusedError(f"the column holds {what}", f"column {name}", hint)
-    notices = [f"the column {name} is left out: it holds {what}" for name, what in left.items()]
+        raise RefusedError(f"the column contains {what}", f"column {name}", hint)
+    notices = [f"the column {name} is left out: it contains {what}" for name, what in left.items()]
     return kept, {"left_out": left, "notices": notices}
 
 

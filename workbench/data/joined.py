@@ -45,7 +45,7 @@ AGAIN = "_2"  # what the name of a column of the second table ends in where the 
 class Join(Parameters):
     """The table ``[join]`` of a plan: a second table that says more of the same persons."""
 
-    on: str = text(help="the column of the second table that identifies a person; that of the first one is unit")
+    on: str = text(help="the column of the second table that identifies a person; unit is that of the first")
     # a declaration, as the other is
     reading: Reading | None = nested(Reading, default=None, help="how the second file is read")  # noqa: RUF009
 
@@ -119,11 +119,11 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
     second.require([on])
     same = os.path.realpath(first.source) == os.path.realpath(second.source) and first.facts.part == second.facts.part
     if same and person == on:
-        what = "the second table is the first one again, and would add nothing to it"
-        raise InputError(what, second.source, "name another table of the same persons", code="join-same")
+        what = "the second table is the same as the first, and would add nothing"
+        raise InputError(what, second.source, "choose another table about the same persons", code="join-same")
     if len(second.names) == 1:
-        what = "the second table has no column beside that of the person"
-        raise InputError(what, second.source, "name a table with more about the persons", code="join-empty")
+        what = "the second table has only the column that identifies a person"
+        raise InputError(what, second.source, "choose a table with other columns as well", code="join-empty")
     if (first.decimal == ",") != (second.decimal == ","):
         what = "the two tables are read with different decimal marks"
         raise InputError(what, second.source, "write the numbers of both files with the same mark", code="join-decimal")

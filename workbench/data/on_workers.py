@@ -107,7 +107,7 @@ def workers_of(
     if engine == DASK and scheduler is None and file is None:
         start = "python -m distributed.cli.dask_"
         hint = f"add {named} {FORMS}; `{start}scheduler` and `{start}worker ADDRESS --nthreads 1` start a cluster"
-        raise ParameterError(f"{dask} has no scheduler", hint=hint)
+        raise ParameterError(f"{dask} needs the address of a scheduler", hint=hint)
     if engine == LOCAL and (scheduler is not None or file is not None):
         used = named if scheduler is not None else file_option(mark)
         raise ParameterError(f"{used} is for {dask}", hint=f"add {dask}, or leave {used} out")
@@ -309,12 +309,12 @@ def _there(sent: _Sent, part: _Part) -> Any:
 
 
 def _texts_of(part: _Part, source: str) -> tuple[bytes, ...]:
-    texts, what = part.texts, "a worker reads different bytes in this file from this computer"
+    texts, what = part.texts, "a worker reads different bytes from this file than this computer"
     hint = "give all of them the same file at the same path, and stop writing to it"
     if part.path is not None and address_of(part.path) is not None:
         texts = bytes_between(part.path, part.ranges)
-        what = "a worker reads different rows in this table from this computer"
-        hint = "let every worker see all of its rows, and run it again when nobody writes to it"
+        what = "a worker reads different rows from this table than this computer"
+        hint = "give every worker access to all of its rows, and run it again when nobody is writing to it"
     elif part.path is not None and is_remote(part.path):
         texts = ranges_of(part.path, part.ranges)
     elif part.path is not None:

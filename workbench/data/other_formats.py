@@ -60,8 +60,8 @@ def refuse_address(source: str) -> None:
         return
     scheme = found.group(1).lower()
     if scheme == "file":
-        raise InputError("this is a file: address, not a path", source, "name the file by its path", code="address")
-    hint = "download the file and name it" if scheme in _ON_THE_WEB else "export the table as CSV and name that file"
+        raise InputError("this is a file: address, not a path", source, "give its path", code="address")
+    hint = "download the file and give that" if scheme in _ON_THE_WEB else "export the table as CSV and give that"
     raise InputError("this is an address, and only files are read", source, hint, code="address")
 
 

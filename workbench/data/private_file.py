@@ -49,5 +49,5 @@ def write_or_say(file: IO[bytes], content: bytes, source: str) -> None:
     try:
         file.write(content)
     except OSError as error:
-        what = f"what is read cannot be kept: {(error.strerror or 'the disk refuses').lower()}"
+        what = f"the rows cannot be stored temporarily: {(error.strerror or 'the disk reports an error').lower()}"
         raise InputError(what, source, "free some space in the folder of temporary files") from None

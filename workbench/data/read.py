@@ -189,7 +189,7 @@ def _open(file: Path, source: str, most: int | None = None) -> AnyBytes:
     """
     try:
         if file.is_dir():
-            raise InputError("this is a folder, not a file", source, "name a file in it, or a folder of Parquet files")
+            raise InputError("this is a folder, not a file", source, "give a file in it, or a folder of Parquet files")
         if not file.exists():
             raise InputError("there is no such file", source, "check the path")
         if not file.is_file():

@@ -22,10 +22,7 @@ class Reading(ReadOptions):
     )
 
     renamed: tuple[str, ...] | None = texts(
-        default=None,
-        shortest=1,
-        optional=True,
-        help="columns whose name the header used before, as they are called here",
+        default=None, shortest=1, optional=True, help="columns with a repeated header name, under their new names"
     )
 
     @property

@@ -52,7 +52,7 @@ def is_remote(source: str) -> bool:
     shared = [part.partition("=")[0] for part in re.split("[&;]", unquote(f"{parts.query}&{parts.fragment}"))]
     named = user is not None and parts.scheme.startswith("http")  # abfs://CONTAINER@ACCOUNT is no person
     if password is not None or named or any(map(_SECRET.search, shared)):
-        hint = "leave it out: the environment, or the service's own file, says who reads; or download the file"
+        hint = "leave it out: the environment or the service's own file has the credentials; or download the file"
         raise InputError("the address of the file holds a password or a signature", "", hint, code="password-shown")
     return True
 
@@ -70,7 +70,7 @@ def fetched(source: str, cancel: CancelToken) -> Iterator[Path]:
             files, place = _files_of(source)
             found = _state(files, place)
             if found.get("type") == "directory":
-                raise InputError("this is a folder, not a file", source, "name a file in it")
+                raise InputError("this is a folder, not a file", source, "give a file in it")
             _require_room(found.get("size") or 0, source)
             # Of a web server in one answer, as not all of them send ranges.
             with files.open(place, "rb", block_size=0 if _on_the_web(source) else _PIECE) as stream:

@@ -86,7 +86,7 @@ class Attribute(Parameters):
     missing_codes: tuple[str, ...] | None = texts(
         default=None,
         most=64,
-        help='codes that the file uses for missing values, such as ["-9", "99"], beside an empty cell; [] for none',
+        help='codes that the file uses for missing values, such as ["-9", "99"], besides an empty cell; [] for none',
     )
     date_order: str | None = choice(
         choices=DATE_ORDERS,
@@ -129,7 +129,7 @@ class Attribute(Parameters):
         values = (*(self.domain or ()), *([] if self.other is None else [self.other]))
         both = next((code for code in self.missing_codes if not code or code in values), None)
         if both is not None:
-            what = f"{both!r} is declared missing and is one of the values" if both else "a code for missing is empty"
+            what = f"{both!r} is declared missing and is one of the values" if both else "a missing code is empty"
             raise ParameterError(what, f"column {self.name}", "remove it from one of the two", field="missing_codes")
 
     def facts(self) -> Attribute:

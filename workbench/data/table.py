@@ -55,7 +55,7 @@ class Doubt:
         if not candidate.fits:
             return "cannot read the file"
         if not candidate.cells:
-            return "reads it as it was read"
+            return "gives the same result"
         shown = candidate.cells[0]
         shown = shown if len(shown) <= _LONGEST_SHOWN else shown[: _LONGEST_SHOWN - 1] + "…"
         return f"reads {shown}" if self.name in ("decimal", "header") else f'reads "{shown}"'
@@ -284,11 +284,11 @@ class Table:
         if not self.doubts:
             second = None if self.joined is None else self.joined.second.doubtful()
             if second is not None:
-                second.remedies = remedies_of("state in [join.reading] of the plan what reads right")
+                second.remedies = remedies_of("state in [join.reading] of the plan which reading is right")
             return second
         guesses = " and ".join(doubt.guess for doubt in self.doubts)
         readings = ", ".join(doubt.readings() for doubt in self.doubts)
-        each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
+        each = "the option that is right" if len(self.doubts) == 1 else "the options that are right"
         why = "which one row can change" if any(d.by_a_row for d in self.doubts) else "which only the file says"
         what = f"{guesses}, {why}: {readings}"
         return InputError(what, self.source, f"state {each}", code="doubtful-file")
@@ -335,7 +335,7 @@ class Table:
     def not_cells(self, name: str, *ways: str) -> InputError:
         """Return the refusal of a column that was left out; ``ways`` are those beside another form of the file."""
         what, hint = self.left_out[name], ("write it as text or numbers", *ways)
-        return InputError(f"the column holds {what}", f"{self.source}, column {name}", hint)
+        return InputError(f"the column contains {what}", f"{self.source}, column {name}", hint)
 
     def row_name(self, index: int) -> str:
         """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""

@@ -59,7 +59,7 @@ class AdaptiveNorm:
             return 0.0
         if sum(map(len, self._heard)) < len(present):
             raise WorkbenchError(
-                "the network's engine does not say the norm of each row, so no norm can follow a share of them",
+                "this network's engine has no norm for each row, so the clipping norm cannot adapt",
                 hint="leave --target-unclipped-quantile out",
             )
         squares = torch.cat(self._heard)[-len(present) :].to(present.device)
@@ -81,5 +81,5 @@ def norm_of(schedule: Schedule, clip: float | None = None) -> AdaptiveNorm | Non
     if schedule.norm is None:
         return None
     if clip is not None and not schedule.norm.reaches(clip, schedule.clip):
-        raise InputError("the checkpoint is damaged", hint="put back a whole copy")
+        raise InputError("the checkpoint is damaged", hint="restore an intact copy")
     return AdaptiveNorm(schedule.norm, schedule.clip if clip is None else clip, schedule.batch)

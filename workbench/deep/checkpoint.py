@@ -93,7 +93,7 @@ class RunState:
                 clip=None if facts.get("clip") is None else float(facts["clip"]),
             )
         except (SafetensorError, KeyError, TypeError, ValueError):
-            raise InputError("the checkpoint is damaged", where, "put back a whole copy") from None
+            raise InputError("the checkpoint is damaged", where, "restore an intact copy") from None
 
 
 class Keeper(Protocol):
@@ -180,7 +180,7 @@ def restore(state: RunState, parameters: Tensor, update: Update, where: str = ""
         InputError: they are those of another network.
     """
     if state.parameters.shape != parameters.shape or not bool(torch.isfinite(state.parameters).all()):
-        raise InputError("the checkpoint is not of this network", where, "name the folder of this run")
+        raise InputError("the checkpoint belongs to another network", where, "give the folder of this run")
     with torch.no_grad():
         parameters.copy_(state.parameters)
     update.restore({name: value.to(parameters.device) for name, value in state.update.items()})

@@ -142,7 +142,7 @@ def _affordable_rows(
         allowed = min(allowed, int(_PREPARING * patience * len(few) / max(seconds, 1e-9)))
     if allowed < least:
         raise InputError(
-            "no expected accuracy can be given: the fixed part of the network is too large or too slow for it",
+            "the expected accuracy cannot be estimated: the fixed part of the network is too large or too slow",
             hint="choose a smaller network, or train",
         )
     return allowed
@@ -255,7 +255,8 @@ def _size(seconds_of: Callable[[_Size], float], schedule: Schedule, most: int, p
         return found
     stated = f"{3 * first / 60:.0f} minutes" if first >= 40 else f"{3 * first:.0f} seconds"
     raise InputError(
-        f"no expected accuracy can be given: the smallest simulation of {schedule.steps:,} steps would take {stated}",
+        f"the expected accuracy cannot be estimated: the smallest simulation of {schedule.steps:,} steps would take "
+        f"{stated}",
         hint="take fewer epochs or larger batches, or train",
     )
 

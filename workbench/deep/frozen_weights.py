@@ -26,18 +26,18 @@ def freeze(network: nn.Module, name: str) -> None:
     own = [(layer, key, p) for layer in network.modules() for key, p in layer._parameters.items() if p is not None]
     constant = [(layer, key, p) for layer, key, p in own if not p.requires_grad]
     if own and len(constant) == len(own):
-        raise ParameterError(f"all weights of {name} are frozen", hint="let at least one layer learn")
+        raise ParameterError(f"all weights of {name} are frozen", hint="make at least one layer trainable")
     made: dict[Tensor, Tensor] = {}  # one that several layers share stays one
     for layer, key, p in constant:
         if p.dtype != torch.float32:
             raise ParameterError(
-                f"the frozen weight {key} of {name} has numbers of {p.dtype}", hint="let it have float32, or a buffer"
+                f"the frozen weight {key} of {name} has the data type {p.dtype}", hint="make it float32, or a buffer"
             )
         delattr(layer, key)
         layer.register_buffer(key, made.setdefault(p, p.detach()))
         setattr(layer, _NAMES, (*getattr(layer, _NAMES, ()), key))
     if constant and _FLOAT * sum(t.numel() for t in weights(network).values()) > MOST_BYTES:
-        raise ParameterError(f"{name} has more numbers than a model's file may hold (2 GiB)", hint="make it smaller")
+        raise ParameterError(f"{name} has more numbers than fit into a model's file (2 GiB)", hint="make it smaller")
 
 
 def frozen_names(layer: nn.Module) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ class MemoryStudy(Parameters):
 
     shape: str = text(
         default="1,28,28",
-        title="numbers of a row",
+        title="numbers per row",
         help="how many numbers a row has, such as 8, or channels, height and width of an image, such as 3,128,128",
     )
     classes: int = integer(default=10, at_least=2, upto=10**6, help="how many classes there are")
@@ -51,7 +51,7 @@ class MemoryStudy(Parameters):
         default=None, title="hidden units", help="widths of the hidden layers, each compared", empty="its own"
     )
     reductions: str = text(
-        default="1", help="by what the sides of an image are divided before training, such as 1,2,4; 1 changes nothing"
+        default="1", help="factors to divide the sides of an image by, such as 1,2,4; 1 changes nothing"
     )
     private: str = choice(
         choices=(BOTH, YES, NO),
@@ -66,7 +66,7 @@ class MemoryStudy(Parameters):
         choices=tuple(SLOTS),
         titles=OPTIMIZER_TITLES,
         default="sgd",
-        help="what the optimiser remembers of each weight takes memory, too",
+        help="the optimiser's state for each weight takes memory, too",
     )
     fit: float | None = real(
         default=None,
@@ -283,7 +283,7 @@ def _steps_of(study: MemoryStudy, result: StudyResult) -> Iterator[str]:
         steepest = sorted(_jumps(study, result), reverse=True)[:MOST_JUMPS]
         yield from (stated for _, stated in steepest)
         return
-    yield "On the processor memory is given in pages of 4 KiB: the curves have no jumps."
+    yield "On the processor, memory is allocated in pages of 4 KiB: the curves have no jumps."
     held: dict[int, list[str]] = {}
     for line in result.lines:
         most = line.network.rows_at_once()
@@ -291,7 +291,7 @@ def _steps_of(study: MemoryStudy, result: StudyResult) -> Iterator[str]:
             held.setdefault(most, []).append(line.network.title)
     for most, names in held.items():
         yield (
-            f"With privacy at most {most:,} rows are held at once there, so that beyond them only the batch itself "
+            f"With privacy, at most {most:,} rows are in memory at once there, so beyond that only the batch itself "
             f"grows: {', '.join(dict.fromkeys(names))}."
         )
 

@@ -17,7 +17,7 @@ _TOLERANCE_ON_A_GPU = 1e-6
 """Sums of a GPU are not added up in the same order each time; on a processor the same rows give the same bits."""
 
 _SEED = 7
-_HINT = "give one whose output for a row depends on that row and the weights alone"
+_HINT = "use one whose output for a row depends only on that row and the weights"
 
 
 def require_separate_rows(network: nn.Module) -> None:
@@ -25,7 +25,7 @@ def require_separate_rows(network: nn.Module) -> None:
     for name, layer in mixing(network):
         raise ParameterError(
             f"the layer {name or type(layer).__name__} ({type(layer).__name__}) mixes the rows of a batch",
-            hint="add --convert-batchnorm, which puts GroupNorm in its place, or change the network",
+            hint="add --convert-batchnorm, which replaces it with GroupNorm, or change the network",
         )
 
 
@@ -62,7 +62,7 @@ def converted(network: nn.Module) -> nn.Module:
         channels, scale, shift = (getattr(network, name) for name in ("num_features", "weight", "bias"))
         if not channels:
             raise ParameterError(
-                f"a {type(network).__name__} does not know its channels before it has read rows",
+                f"a {type(network).__name__} has no number of channels until it has read rows",
                 hint="give it the number of channels",
             )
         most = min(_GROUPS, max(1, channels // _IN_A_GROUP))
@@ -94,7 +94,7 @@ def require_rows_for_themselves(network: nn.Module, inputs: Tensor) -> None:
     again = _passed(network, inputs)
     now = _tensors(network)
     if len(now) != len(held) or not _same(again, alone) or not all(map(_unchanged, now, held)):
-        raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", hint=_HINT)
+        raise ParameterError("the network stores something about the rows besides its gradients", hint=_HINT)
     if not all(_same(out, alone[row]) for row, out in zip(rows, found, strict=True)) or _by_number(network, inputs):
         raise ParameterError("the network mixes the rows of a batch", hint=_HINT)
 

@@ -211,4 +211,4 @@ def _check_shapes(model: TrainedModel, path: Path) -> None:
     if found != expected or any(w.dtype != np.float32 for w in model.weights.values()):
         raise InputError("the weights are not those of the network on the card", str(path), "give the matching file")
     if not all(np.isfinite(model.weights[name]).all() for name, _ in module.named_parameters()):
-        raise InputError("the weights hold numbers that are not finite", str(path), "train with a smaller --lr")
+        raise InputError("the weights contain numbers that are not finite", str(path), "train with a smaller --lr")

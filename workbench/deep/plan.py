@@ -60,7 +60,7 @@ class DpSgdPlan(Parameters):
         upto=1e6,
         symbol="ε",
         title="privacy budget",
-        help="the most that training may cost; it stops before it would cost more",
+        help="the most that training may cost; it stops before it exceeds that",
         empty="no target",
     )
     delta: float = real(
@@ -101,23 +101,23 @@ class DpSgdPlan(Parameters):
         below=1,
         symbol="γ",
         title="share not clipped",
-        help="let the clipping norm follow the norm that this share of the rows is within; a little noise pays for it",
-        empty="the norm stays",
+        help="adapt the clipping norm so that this share of rows is not clipped; this adds a little noise",
+        empty="fixed norm",
         advanced=True,
     )
     clipbound_learning_rate: float = real(
         default=0.2,
         above=0,
         upto=10,
-        title="pace of the norm",
-        help="how fast the clipping norm follows the share not clipped",
+        title="learning rate of the norm",
+        help="how fast the clipping norm adapts to the share not clipped",
         advanced=True,
     )
     unclipped_num_std: float | None = real(
         default=None,
         above=0,
         upto=1e9,
-        title="noise of the count",
+        title="noise of the unclipped count",
         help="noise on the number of rows that are not clipped, as a standard deviation in rows",
         empty="from the batch",
         advanced=True,
@@ -126,8 +126,8 @@ class DpSgdPlan(Parameters):
         default=1,
         at_least=1,
         upto=MOST_BANDS,
-        title="steps that share noise",
-        help="how many steps share noise, so that later ones take part of it back; helps small batches at larger ε",
+        title="steps with correlated noise",
+        help="how many steps have correlated noise, which later steps partly cancel; helps small batches at larger ε",
         advanced=True,
     )
     noise: float | None = real(
@@ -143,14 +143,14 @@ class DpSgdPlan(Parameters):
         choices=OPTIMIZERS,
         titles=OPTIMIZER_TITLES,
         default="sgd",
-        help="how steps are made from noisy gradients; this spends no budget",
+        help="how noisy gradients update the weights; this costs no budget",
         advanced=True,
     )
     momentum: float = real(
         default=0.0,
         at_least=0,
         below=1,
-        help="how much of the previous step is kept, with sgd; this spends no budget",
+        help="how much of the previous step is kept, with sgd; this costs no budget",
         advanced=True,
     )
     physical_batch: int = integer(
@@ -165,8 +165,8 @@ class DpSgdPlan(Parameters):
         default=1,
         at_least=1,
         upto=MOST_JOBS,
-        title="processes that train",
-        help="how many processes of this computer take a step together, each with rows of its own; ε is the same",
+        title="training processes",
+        help="how many processes on this computer share each step, each with its own rows; ε is the same",
         advanced=True,
     )
     seconds: float | None = real(
@@ -202,13 +202,13 @@ class DpSgdPlan(Parameters):
     reduction: str = choice(
         choices=("1", "2", "4"),
         default="1",
-        help="by how much the sides of images are reduced before a frozen part",
+        help="factor that the sides of images are divided by before a frozen part",
         advanced=True,
     )
     convert_batchnorm: bool = boolean(
         default=False,
         title="convert BatchNorm",
-        help="of a network that is code: put GroupNorm in the place of BatchNorm, which mixes the rows of a batch",
+        help="for a network that is code: replace BatchNorm, which mixes the rows of a batch, with GroupNorm",
         advanced=True,
     )
     accountant: str = choice(
@@ -228,25 +228,25 @@ class DpSgdPlan(Parameters):
             )
         if self.target_unclipped_quantile is not None and self.clipping != FLAT:
             raise ParameterError(
-                f"a norm that follows a share of rows clips whole gradients, and clipping is {self.clipping}",
+                f"an adaptive clipping norm clips whole gradients, but clipping is {self.clipping}",
                 hint="leave clipping or target_unclipped_quantile out",
                 field="target_unclipped_quantile",
             )
         if self.target_unclipped_quantile is not None and self.processes > 1:
             raise ParameterError(
-                f"a norm that follows a share of rows is trained in one process, and processes is {self.processes}",
+                f"an adaptive clipping norm needs a single process, but processes is {self.processes}",
                 hint="leave processes or target_unclipped_quantile out",
                 field="processes",
             )
         if self.bands > 1 and self.processes > 1:
             raise ParameterError(
-                f"noise that steps share is made in one process, and processes is {self.processes}",
+                f"correlated noise needs a single process, but processes is {self.processes}",
                 hint="leave processes or bands out",
                 field="processes",
             )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
-                f"{self.optimizer} has a momentum of its own", hint="leave momentum out, or use sgd", field="momentum"
+                f"{self.optimizer} has its own momentum", hint="leave momentum out, or use sgd", field="momentum"
             )
 
     @classmethod

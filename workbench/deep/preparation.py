@@ -112,9 +112,9 @@ def _require_dense_gradients(network: nn.Module) -> None:
     for name, layer in network.named_modules():
         if isinstance(layer, nn.Embedding | nn.EmbeddingBag) and layer.sparse:
             raise ParameterError(
-                f"the layer {name or type(layer).__name__} ({type(layer).__name__}) has sparse gradients, of which no "
-                "norm of one row can be taken",
-                hint="make it with sparse=False: it learns the same",
+                f"the layer {name or type(layer).__name__} ({type(layer).__name__}) has sparse gradients, which have "
+                "no norm per row",
+                hint="use sparse=False: the result is the same",
             )
 
 

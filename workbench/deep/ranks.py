@@ -235,7 +235,7 @@ class Others:
             (self._beside.index(worker) + 2, worker.process.exitcode),
         )
         return EndedError(
-            f"process {rank} of the {self._known.plan.processes} that train has ended (exit code {code})",
+            f"process {rank} of the {self._known.plan.processes} training processes has ended (exit code {code})",
             hint="the system may be short of memory: train with fewer processes",
         )
 

@@ -168,7 +168,7 @@ class UserNetwork(Network):
                 f"the factory {self.name} failed: {type(error).__name__}: {error}", hint="correct it"
             ) from None
         if not isinstance(made, nn.Module):
-            raise ParameterError(f"{self.name} makes no torch.nn.Module", hint="return one")
+            raise ParameterError(f"{self.name} does not return a torch.nn.Module", hint="return a torch.nn.Module")
         return made
 
     def _made(self, **stated: Any) -> Any:
@@ -183,13 +183,13 @@ class UserNetwork(Network):
                 found = tuple(module(torch.zeros(2, inputs)).shape)
         except Exception as error:  # noqa: BLE001 - it is the user's code
             raise ParameterError(
-                f"{self.name} cannot pass rows of {inputs} numbers: {type(error).__name__}: {error}",
-                hint="its factory may name inputs, shape and classes to learn what it is to read",
+                f"{self.name} fails on rows of {inputs} numbers: {type(error).__name__}: {error}",
+                hint="its factory can take inputs, shape and classes as arguments",
             ) from None
         if found != (2, classes):
             raise ParameterError(
-                f"{self.name} makes {found} of 2 rows, not a logit for each of the {classes} classes",
-                hint="let its last layer have as many outputs as there are classes",
+                f"{self.name} returns {found} for 2 rows, not a logit for each of the {classes} classes",
+                hint="give its last layer one output per class",
             )
 
 
@@ -210,14 +210,14 @@ def trust(name: str) -> UserNetwork:
     except Exception as error:  # noqa: BLE001 - it is the user's code
         raise ParameterError(
             f"the network {name} cannot be imported: {type(error).__name__}: {error}",
-            hint="name it package.module:factory, from a package of the current folder or of the environment",
+            hint="write it as package.module:factory, from a package of the current folder or of the environment",
         ) from None
     if not callable(found):
-        raise ParameterError(f"{name} cannot be called", hint="name a function or a class that makes a torch.nn.Module")
+        raise ParameterError(f"{name} cannot be called", hint="give a function or a class that makes a torch.nn.Module")
     made = UserNetwork(
         name,
         name,
-        "Code of yours.",
+        "Your own code.",
         short=factory,
         options=(CONVERT,),
         factory=found,

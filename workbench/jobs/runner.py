@@ -217,7 +217,7 @@ class Run(Generic[R]):
         try:
             self._thread.start()
         except RuntimeError:  # the system gives no more threads
-            error = WorkbenchError("the system gives this program no more threads", hint="close other work, try again")
+            error = WorkbenchError("the system cannot start another thread", hint="close other programs and try again")
             self._mailbox.put(Failed(error))
 
     def _work(self) -> None:

@@ -350,7 +350,7 @@ def audit_mechanism(
     """
     made = mechanism.build(cells, epsilon)
     if not isinstance(made, MechanismTable):
-        raise ParameterError(f"{mechanism.name} over {cells.total} values is not audited", hint="ask for fewer values")
+        raise ParameterError(f"{mechanism.name} over {cells.total} values is not audited", hint="use fewer values")
     return audit_table(made, epsilon, samples=samples, entropy=entropy, cancel=cancel)
 
 

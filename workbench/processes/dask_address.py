@@ -14,7 +14,7 @@ from workbench.params.errors import require
 
 FORMS = "tcp://HOST:PORT or tls://HOST:PORT"
 
-CONTINUE = "run again to do the rest"  # what errors of a cluster advise
+CONTINUE = "run it again to finish the rest"  # what errors of a cluster advise
 
 
 class ClusterLostError(WorkbenchError):
@@ -59,8 +59,8 @@ def scheduler_named(scheduler: str | None, file: str | os.PathLike[str] | None, 
     stated = read_json(Path(file), "scheduler file")
     address = stated.get("address") if isinstance(stated, dict) else None
     if not isinstance(address, str):
-        hint = "name the file that `dask scheduler --scheduler-file FILE` has written"
-        raise InputError("this file has no address of a Dask scheduler", str(file), hint)
+        hint = "give the file that `dask scheduler --scheduler-file FILE` wrote"
+        raise InputError("this file contains no address of a Dask scheduler", str(file), hint)
     return scheduler_address(address)
 
 

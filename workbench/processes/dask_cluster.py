@@ -55,7 +55,7 @@ async def connected(address: str) -> AsyncIterator[Any]:
             raise WorkbenchError("Dask's own configuration requires encryption", address, "use tls://") from None
         except Exception:  # noqa: BLE001 - whatever answers there may answer anything
             raise ClusterLostError(
-                "no Dask scheduler answers", address, "check the address, and that the scheduler runs"
+                "no Dask scheduler answers", address, "check the address, and that the scheduler is running"
             ) from None
         yield client
     finally:
@@ -78,14 +78,14 @@ async def workers_of(client: Any, address: str) -> tuple[str, ...]:
     try:
         of_scheduler = await asyncio.wait_for(client.run_on_scheduler(versions), CONNECT)
     except OSError:
-        raise ClusterLostError("the scheduler does not answer", address, "see whether it is busy or stopped") from None
+        raise ClusterLostError("the scheduler does not answer", address, "check if it is busy or stopped") from None
     except Exception as error:  # noqa: BLE001 - it has no workbench, or refuses to run a function
         of_scheduler = error
     _compare(f"the scheduler {address}", of_scheduler, here)
     try:
         found = await asyncio.wait_for(client.run(versions, on_error="return"), ANSWER)
     except OSError:
-        raise ClusterLostError("the workers do not answer", address, "see whether they are busy or stopped") from None
+        raise ClusterLostError("the workers do not answer", address, "check if they are busy or stopped") from None
     # A worker that ended while it was asked has no version; Dask goes on with the others.
     found = {worker: stated for worker, stated in found.items() if not isinstance(stated, OSError)}
     if not found:

@@ -138,7 +138,7 @@ class _Conversation:
                 runner.run(self._converse())
         except asyncio.CancelledError:
             if not self._ending:  # a cancel inside Dask, which nobody here has asked for
-                end = ClusterLostError("the work on the cluster was broken off", self._address, CONTINUE)
+                end = ClusterLostError("the work on the cluster was interrupted", self._address, CONTINUE)
         except BaseException as error:  # noqa: BLE001 - raised again where the results are awaited
             end = error
         self._said.put((END, end))
@@ -152,7 +152,7 @@ class _Conversation:
             open_to_all = unencrypted([self._address, *workers])
             if open_to_all:
                 others = f" and {len(open_to_all) - 1} more" if len(open_to_all) > 1 else ""
-                warning = f"the rows travel unencrypted to {open_to_all[0]}{others}; use tls://"
+                warning = f"the rows are sent unencrypted to {open_to_all[0]}{others}; use tls://"
                 self._said.put((WARNING, warning))
                 await self._stated.wait()
             await self._run_of(client).drive(workers)

@@ -99,7 +99,7 @@ def _resident() -> Callable[[], int]:
 def _died(process: BaseProcess) -> WorkbenchError:
     process.join(PATIENCE)
     return WorkbenchError(
-        f"the process that did the work has ended (exit code {process.exitcode})",
+        f"the worker process has ended (exit code {process.exitcode})",
         hint="the system may be short of memory: close other programs and run again",
     )
 

@@ -47,13 +47,13 @@ def write_error(error: OSError, path: Path) -> InputError:
         return InputError("the disk is full", str(path), "free some space and run it again")
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.isdir(path.parent):
         return InputError(
-            "the folder of the output does not exist", str(path), "make it, or name another", code="output-place"
+            "the folder of the output does not exist", str(path), "create it, or choose another", code="output-place"
         )
     if error.errno == errno.EISDIR:
-        return InputError("the output is a folder", str(path), "name a file")
+        return InputError("the output is a folder", str(path), "give a file name")
     reason = error.strerror or type(error).__name__
     return InputError(
-        f"the output cannot be written: {reason}", str(path), "name a place you may write to", code="output-place"
+        f"the output cannot be written: {reason}", str(path), "choose a place you may write to", code="output-place"
     )
 
 
@@ -81,7 +81,7 @@ class PartFile:
         """
         self.target, self._private = target, private
         if os.path.isdir(target):
-            raise InputError("the output is a folder", str(target), "name a file")
+            raise InputError("the output is a folder", str(target), "give a file name")
         remove_stale_parts(target)
         self.path, descriptor = claimed(target, PART, new_file)
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
@@ -134,7 +134,7 @@ def write_output(target: Path, data: bytes, *, private: bool = False) -> None:
         InputError: it is a folder or cannot be written.
     """
     if os.path.isdir(target):
-        raise InputError("the output is a folder", str(target), "name a file")
+        raise InputError("the output is a folder", str(target), "give a file name")
     try:
         if not private:
             write_whole(target, data)

@@ -44,7 +44,7 @@ Note = Callable[[str, Table], None]
 """(name of what is given, its rows): notes in a ledger that figures of them are going to be shown."""
 
 NO_EPSILON = "It was released without ε: nothing bounds what an attacker learns."
-CHANGED = "The file is not the one that its certificate was written for, so that its ε says nothing of it."
+CHANGED = "The file is not the one that its certificate was written for, so the certificate's ε does not apply to it."
 
 
 def guarantee_of(path: Path) -> Guarantee:
@@ -227,7 +227,7 @@ def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken 
         assert found is not None
         kind = found.document.get("kind")
         what = "a model has no rows of people" if kind is None else f"a release of {kind} has no rows of people"
-        raise InputError(what, str(path), "name noisy or synthetic rows")
+        raise InputError(what, str(path), "give noisy or synthetic rows")
     if found is None:
         return ReleasedRows(read_table(str(path), reading, cancel=cancel))
     if found.kind == GENERALISED:

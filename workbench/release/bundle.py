@@ -152,7 +152,7 @@ def check_bundle_place(target: Path, *, replace: bool = False) -> None:
     """Raise :class:`InputError` unless ``target`` can become the folder of a bundle, or may replace one."""
     require_new(target, replace=replace, known_by=MANIFEST, charged=False)
     if not os.path.isdir(target.absolute().parent):
-        raise InputError("the folder of the bundle cannot be made there", str(target), "name a place that exists")
+        raise InputError("the folder of the bundle cannot be made there", str(target), "choose an existing folder")
 
 
 def write_bundle(
@@ -176,7 +176,7 @@ def write_bundle(
 
     Raises:
         InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
-        CheckFailedError: the ledger's entry is not that of the certificate, or a file changed meanwhile.
+        CheckFailedError: the ledger's entry does not belong to the certificate, or a file changed meanwhile.
         WorkbenchError: Qt cannot print here.
     """
     check_bundle_place(target, replace=replace)
@@ -219,12 +219,12 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
     if stated.kind == GENERALISED:
         if not ledger.published_generalised(claims["checksum"]):
             what = "the ledger has no note of this generalised table"
-            raise InputError(what, str(ledger.path), "name the ledger that has noted it, with --ledger")
+            raise InputError(what, str(ledger.path), "give the ledger that has noted it, with --ledger")
         return {"format": _ENTRY_FORMAT, "status": "noted", **noted(claims)}
     found = ledger.release(claims["release_id"])
     if found is None:
         what = f"the ledger does not know the release {claims['release_id']}"
-        raise InputError(what, str(ledger.path), "name the ledger that was charged, with --ledger")
+        raise InputError(what, str(ledger.path), "give the ledger that was charged, with --ledger")
     if found.body.get("certificate", claims["checksum"]) != claims["checksum"]:
         raise CheckFailedError("the certificate is not the one that was released", str(stated.path))
     return {
@@ -266,10 +266,10 @@ MANIFEST.json       the SHA-256 of every other file
     return f"""{made[:1].upper()}{made[1:]}: epsilon = {claims["epsilon"]}, delta = {claims["delta"]}
 Release {release_id(document)}, {day(document["time"])}, made by {program(document)}.
 
-release/            what was released, with its certificate (JSON), which holds the whole claim
+release/            what was released, with its certificate (JSON), which contains the whole claim
 {PDF}     the certificate to read and to print ({HTML}: the same)
 plan.toml           what was done with each column
-ledger-entry.json   the charge, as the ledger of the person who released it has it
+ledger-entry.json   the charge, as the ledger of the person who released it records it
 rerun.py            runs the plan again on the private table (a new release, which is charged again)
 verify.py           checks this folder with Python alone: python -I verify.py
 MANIFEST.json       the SHA-256 of every other file
@@ -410,7 +410,7 @@ def _read_again(folder: Path, version: int) -> list[str]:
     for key in lists:
         words = rerun.get(key) if isinstance(rerun, dict) else None
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise InputError("this is not the command of a bundle", str(folder / RERUN), "ask for it as it was made")
+            raise InputError("this is not a bundle's command file", str(folder / RERUN), "get the original file")
     if version > 1:
         return list(rerun["files"])
     word, name = _FORMER_REQUEST
@@ -424,4 +424,4 @@ def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> I
     entry = read_json(folder / ENTRY, "ledger's entry")
     wanted = noted(claims)
     if not isinstance(entry, dict) or any(entry.get(key) != value for key, value in wanted.items()):
-        yield "the ledger's entry is not that of the certificate"
+        yield "the ledger's entry does not belong to the certificate"

@@ -95,7 +95,7 @@ def learned(card: dict[str, Any], folder: Path) -> Any:
 def _values(folder: Path) -> dict[str, Any]:
     values = read_json(folder / MODEL, "model")
     if not isinstance(values, dict):
-        raise InputError("this is not a model", str(folder / MODEL), "give the folder as it was released")
+        raise InputError("this is not a model", str(folder / MODEL), "get the original folder")
     return values
 
 
@@ -108,7 +108,7 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
         form = card.get(READING, {})
         if form_of(ReadOptions.from_plain(form, where=READING)) != form:
-            return ["how the table of the training is read is not stated as a card states it"]
+            return ["the card's description of how the training table is read is malformed"]
         if MADE_FROM not in card and "queries" not in card["training"]:
             return list(_of_steps(card, inputs))
         found = list(_of_release(card, inputs) if MADE_FROM in card else _of_queries(card, inputs, folder))
@@ -121,21 +121,21 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
 def _of_release(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     stated, guarantee = card["training"], card["guarantee"]
     if card["model"] not in {known.name for known in learners.LEARNERS}:
-        yield "no network learns from a release, and the card names one"
+        yield "a network cannot be trained on a release, but the card names one"
         return
     chosen = learner(card["model"])
     if chosen.corrected is None:
         yield f"the model {chosen.name} cannot learn from a release"
     chosen.require(inputs[:-1], inputs[-1])
     if stated.keys() - {"rows_per_person", "unit", "join", "attributes_used"} or card["parameters"]:
-        yield "a model that was trained on a release asks nothing of the rows, and its card says that it did"
+        yield "a model trained on a release has no queries to the rows, but its card lists some"
     yield from _used(stated, inputs)
     if not guarantee["statement"].startswith(TRAINED_ON_RELEASE):
         yield "the card does not say that the model was trained on a release"
     claimed = float(guarantee["epsilon"]), float(guarantee["delta"])
     yield from _replaced(card, claimed)  # a table's mechanisms are local: the figures of both relations are the same
     if Decimal(guarantee["delta"]):
-        yield "the release of a table has no delta, and the card has one"
+        yield "the release of a table has no delta, but the card has one"
 
 
 def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
         return
     made, held = json.loads(model_bytes(learned(card, folder))), read_json(folder / MODEL, "model")
     if made != held:
-        yield "the model's file holds something else than its public facts and its answers"
+        yield "the model's file contains something other than its public facts and its answers"
     said = {"rows": card["rows"], "attributes": card["inputs"][:-1], "target": card["inputs"][-1]}
     if MADE_FROM not in card:
         said |= {"parameters": card["parameters"], "noise": Charged.name}
@@ -156,18 +156,18 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
     """Yield what contradicts itself on the card of a learner: its queries follow from parameters, columns and rows."""
     stated, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
     if card["model"] not in {known.name for known in learners.LEARNERS}:
-        yield f"the card has the queries of a learner, and {card['model']!r} is none"
+        yield f"the card has the queries of a learner, but {card['model']!r} is not one"
         return
     chosen, people = learner(card["model"]), stated["rows_per_person"]
     parameters = chosen.parameters.from_plain(card["parameters"], where="parameters")
     if parameters.to_plain() != card["parameters"]:
-        yield "the parameters on the card are not all of those that the model has"
+        yield "the parameters on the card do not match those of the model"
     estimator = chosen.private(inputs[:-1], inputs[-1], parameters, uncharged())
     estimator.version = plain_part(_values(folder), "format", int)  # by the rules of its format: see _of_answers
     events = queries_of(stated)
     asked = [(e.label, amount_of(e)) for e in events]
     if not _agree(asked, _expected(chosen, estimator, card["rows"], len(asked))):
-        yield "the queries on the card are not those of its parameters, columns and rows"
+        yield "the queries on the card do not follow from its parameters, columns and rows"
     gaussian = estimator.gaussian(card["rows"])
     row = Budget(exact(parameters.epsilon), exact(parameters.delta)) if gaussian else None  # type: ignore[attr-defined]
     whole = cost_of(events, people, row)
@@ -240,7 +240,7 @@ def _plan(card: dict[str, Any]) -> DpSgdPlan:
         raise ParameterError(f"the card is of {card['model']!r}, and its parameters of {str(name)[:60]!r}")
     plan = DpSgdPlan.from_plain({**stated, "network": name if house else networks.NETWORKS[0].name}, where="parameters")
     if {**plan.to_plain(), "network": name} != {key: value for key, value in stated.items() if key not in FORMER}:
-        raise ParameterError("the parameters on the card are not all of those that a training has")
+        raise ParameterError("the parameters on the card do not match those of a training")
     return plan
 
 
@@ -256,9 +256,9 @@ def _schedule(plan: DpSgdPlan, stated: dict[str, Any], rows: int, people: int) -
 def _norm_moved(stated: dict[str, Any], schedule: Schedule) -> Iterator[str]:
     """Yield where the last clipping norm is missing, is that of a run whose norm stays, or is out of range."""
     if ("last_clip" in stated) != (schedule.norm is not None):
-        yield "the card says that the clipping norm moved, and its parameters do not, or the other way round"
+        yield "the card and its parameters differ on whether the clipping norm is adaptive"
     elif schedule.norm is not None and not schedule.norm.reaches(stated["last_clip"], schedule.clip):
-        yield f"the card says last_clip = {stated['last_clip']}, where no clipping norm moves to"
+        yield f"the card says last_clip = {stated['last_clip']}, which the clipping norm cannot reach"
 
 
 def _ended(stated: dict[str, Any], schedule: Schedule, plan: DpSgdPlan) -> Iterator[str]:
@@ -302,7 +302,7 @@ def _randomness() -> tuple[str, ...]:
 
 def _used(stated: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
     if not set(stated["attributes_used"]) <= {a.name for a in inputs[:-1]}:
-        yield "the card says that the model looks at columns that it does not have"
+        yield "the card says that the model uses columns that it does not have"
 
 
 def _replaced(card: dict[str, Any], *given: tuple[float, float]) -> Iterator[str]:
@@ -319,9 +319,9 @@ def _said(
     ways = (False, True) if persons.unit is None else (True,)
     words = [model_statement(persons, replaces_invalid=way, delta=delta, alone=alone) for way in ways]
     if card["guarantee"]["statement"] not in words:
-        yield "the guarantee is not worded as one of such a model"
+        yield "the wording of the guarantee is not that of such a model"
     if card["guarantee"]["randomness"] not in randomness:
-        yield "the card names a source of randomness that such a model does not have"
+        yield "the card names a source of randomness that such a model does not use"
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -115,7 +115,7 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     problems = schema_problems(made, _FORMATS[form][1])
     if problems:
         # Nothing is charged yet: the place alone, for what is there may have been drawn.
-        raise CheckFailedError(f"the {_title(form)} does not fit its own schema at {problems[0].partition(': ')[0]}")
+        raise CheckFailedError(f"the {_title(form)} does not match its schema at {problems[0].partition(': ')[0]}")
     return made
 
 
@@ -381,10 +381,10 @@ def require_format(document: dict[str, Any], output: Path, formats: Mapping[str,
 NOTHING_TO_ESTIMATE = "nothing-to-estimate"
 """Code of the refusal to estimate from a release that is not of noisy rows; its field is the kind."""
 
-_HINTS = {"certificate": "name OUT.certificate.json"}
+_HINTS = {"certificate": "give OUT.certificate.json"}
 _USE_INSTEAD = {
     "synthetic": "count and average the synthetic rows as they are, with any program",
-    "statistics": "the released file holds the figures with their intervals",
+    "statistics": "the released file contains the figures with their intervals",
 }
 
 
@@ -407,7 +407,7 @@ def read_document(path: Path, *formats: str) -> dict[str, Any]:
     if problems:
         raise InputError(f"the {what} is malformed: {problems[0]}", str(path))
     if document.get("kind") == ROWS:
-        raise InputError("the certificate is malformed: noisy rows have one that describes columns", str(path))
+        raise InputError("the certificate is malformed: that of noisy rows describes columns", str(path))
     return document
 
 

@@ -81,8 +81,8 @@ def safe_delta(rows: int) -> float:
 
 def _too_large(delta: float, of: str, rows: int, hint: str) -> ParameterError:
     return ParameterError(
-        f"delta = {delta:.4g}{of} is not below 1/rows = {1 / rows:.3g}: publishing a row picked at random would keep "
-        "that promise",
+        f"delta = {delta:.4g}{of} is not below 1/rows = {1 / rows:.3g}: publishing one random row would meet that "
+        "guarantee",
         hint=hint,
         code="delta-too-large",
         field="delta",
@@ -113,4 +113,4 @@ def require_epsilon(budget: Budget) -> None:
     epsilon = budget.epsilon
     if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
         what = f"epsilon = {epsilon:.6g} of a row is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}"
-        raise ParameterError(what, hint="give another one")
+        raise ParameterError(what, hint="choose another one")

@@ -79,7 +79,7 @@ class KeptRun:
     def begin(cls, ledger: Ledger, request: str, content: str, stated: dict[str, Any], folder: Path | None) -> Self:
         """Return a run that begins; its checkpoint goes into ``folder``, or among the program's own files."""
         if folder is not None and os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError("the folder of the checkpoint exists already", str(folder), "name a new one")
+            raise InputError("the folder of the checkpoint exists already", str(folder), "choose a new one")
         _clear_ended(ledger)
         return cls(ledger, RunFacts("", request, content, 0, stated), folder)
 
@@ -96,16 +96,16 @@ class KeptRun:
         where = str(folder)
         release = ledger.release(facts.release_id)
         if release is None:
-            raise InputError("this ledger does not know the run of the checkpoint", where, "name its ledger")
+            raise InputError("this ledger has no record of the checkpoint's run", where, "give its ledger")
         if release.status != "reserved":
             raise InputError(f"the run of this checkpoint has ended: it is {release.status}", where, "start a new run")
         if steps_of_release(release.body) is None:
-            raise InputError("the run of this checkpoint was begun by an earlier version", where, "start a new run")
+            raise InputError("the run of this checkpoint was started by an earlier version", where, "start a new run")
         if not facts.content == content == release.body.get("content"):
-            raise InputError("the checkpoint is of another table", where, "give the table that the run began with")
+            raise InputError("the checkpoint belongs to another table", where, "give the table that it started with")
         if not facts.request == request == release.body.get("request"):
             raise InputError(
-                "the checkpoint is of a run with other settings", where, "repeat the command that began it"
+                "the checkpoint belongs to a run with other settings", where, "repeat the command that started it"
             )
         state = RunState.of(_tensors_of(folder, raw), raw["state"], where)
         return cls(ledger, facts, folder, state)
@@ -288,7 +288,7 @@ def _write(path: Path, data: bytes) -> None:
 def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
     path = folder / STATE
     if not path.is_file():
-        raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run printed")
+        raise InputError("there is no checkpoint in this folder", str(folder), "give the folder that the run printed")
     raw = read_json(path, "checkpoint")
     try:
         if raw["format"] != FORMAT:
@@ -301,7 +301,7 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
             raise ValueError
         return RunFacts(texts[0], texts[1], texts[2], raw["steps"], dict(stated)), raw
     except (KeyError, TypeError, ValueError):
-        raise InputError("the checkpoint is damaged", str(folder), "put back a whole copy") from None
+        raise InputError("the checkpoint is damaged", str(folder), "restore an intact copy") from None
 
 
 def _tensors_of(folder: Path, raw: dict[str, Any]) -> bytes:

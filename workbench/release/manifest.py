@@ -44,7 +44,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     document = read_json(path, "manifest")
-    broken = InputError("this is not the manifest of a bundle", str(path), "ask for the bundle as it was made")
+    broken = InputError("this is not the manifest of a bundle", str(path), "get the original bundle")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise broken
     if document.get("version") not in _READ:

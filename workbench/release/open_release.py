@@ -104,7 +104,7 @@ def _with_released_values(plan: Plan, table: Table) -> Plan:
     try:
         columns = tuple(c.with_values_of(pl.concat(values[c.name])) if c.counted else c for c in plan.columns)
     except ParameterError as error:
-        raise InputError(error.what, f"{table.source}, {error.where}", "the file is not the certificate's") from None
+        raise InputError(error.what, f"{table.source}, {error.where}", "it does not match the certificate") from None
     return dataclasses.replace(plan, columns=columns)
 
 
@@ -118,17 +118,17 @@ def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
         found = sorted(path.glob(f"*{SUFFIX}"))
         if len(found) != 1:
             count = "no certificate" if not found else f"{len(found)} certificates"
-            raise InputError(f"the folder holds {count}", str(path), "name the released file")
+            raise InputError(f"the folder holds {count}", str(path), "give the released file")
         path = found[0]
     if path.name == SUFFIX:
-        raise InputError("the certificate has no file's name before its ending", str(path), "name the released file")
+        raise InputError("the certificate has no file name before its suffix", str(path), "give the released file")
     if path.name.endswith(SUFFIX):
         return path.with_name(path.name.removesuffix(SUFFIX)), certificate or path
     if not os.path.exists(path):
         raise InputError("the file does not exist", str(path), "check the name")
     certificate = certificate or path.with_name(path.name + SUFFIX)
     if not os.path.exists(certificate):
-        raise InputError("the file has no certificate beside it", str(certificate), "name it with its certificate")
+        raise InputError("there is no certificate next to the file", str(certificate), "put its certificate next to it")
     return path, certificate
 
 

@@ -44,7 +44,7 @@ ENDING = ".part"
 PRIVATE = "private"  # sub-folder of a model for figures computed from private rows; not part of the release
 
 _ROOM = ".room"
-_OTHER = Remedy(OTHER_OUTPUT, "name a new one")
+_OTHER = Remedy(OTHER_OUTPUT, "choose a new one")
 
 
 def draw_parts(target: Path) -> list[Path]:
@@ -77,7 +77,7 @@ def keep_room(descriptor: int, size: int, target: Path) -> None:
     raise InputError(
         f"the disk is too full for this release: it may need {_megabytes(size)} MB and {_megabytes(free)} MB are free",
         str(target),
-        "free some space or name another place; this run has drawn nothing and charged nothing",
+        "free some space or choose another place; this run has drawn nothing and charged nothing",
     )
 
 
@@ -346,7 +346,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "", charged: boo
     new = not os.path.lexists(target)
     if os.path.isdir(target):  # False of a name that no file can have, where Path.is_dir would raise
         if not known_by:
-            raise InputError("the output is a folder", str(target), "name a file")
+            raise InputError("the output is a folder", str(target), "give a file name")
         new = not any(target.iterdir())
         ours = (target / known_by).is_file() and not target.is_symlink()
     else:
@@ -354,7 +354,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "", charged: boo
     if new:
         if known_by and os.path.lexists(certificate_path(target)):
             # The file's run may have been killed between its two renames, and another ledger may have paid for it.
-            what = "there is a certificate for a file of this name"
+            what = "there is already a certificate for a file of this name"
             raise InputError(what, str(certificate_path(target)), _OTHER, code="output-taken")
         return False
     if replace and ours:
@@ -376,8 +376,10 @@ def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
             continue
         there = os.path.exists(output) and os.path.exists(path) and output.samefile(path)
         if there or os.path.realpath(output) == os.path.realpath(path):  # kept answers may be written only by the run
-            what = "the output would replace what it is made from"
-            raise ParameterError(what, str(output), Remedy(OTHER_OUTPUT, "name another file"), code="output-is-source")
+            what = "the output would replace its input"
+            raise ParameterError(
+                what, str(output), Remedy(OTHER_OUTPUT, "choose another file"), code="output-is-source"
+            )
 
 
 def files_named(request: Parameters, *inputs: str | Path | None) -> list[str]:
@@ -400,7 +402,7 @@ def _require_replaceable(target: Path) -> None:
         return
     folder = target.parent.stat()
     if folder.st_mode & stat.S_ISVTX and os.geteuid() not in (folder.st_uid, target.lstat().st_uid):
-        raise InputError("the output belongs to somebody else", str(target), "name another file")
+        raise InputError("the output belongs to another user", str(target), "choose another file")
 
 
 def _new_folder(path: Path) -> int:

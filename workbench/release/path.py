@@ -147,7 +147,7 @@ def destination(
     if address is not None:
         return _table_of(address, certificate, rows=set(formats) == set(FORMATS), replace=replace)
     if certificate is not None:
-        what = "--certificate is for a table of a database: that of a file is beside it"
+        what = "--certificate is for database tables: a file has its certificate next to it"
         raise ParameterError(what, str(certificate), "leave it out")
     suffix = suffix_of(path, formats)
     if suffix is None:
@@ -161,16 +161,16 @@ def destination(
         keep_inputs(written, *sources)
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
-        raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
+        raise InputError(what, str(certificate_path(path)), "choose another output", code="output-taken")
     require_new(path, replace=replace, charged=charged)
     return Destination(path, formats[suffix], replace)
 
 
 def _table_of(address: Address, certificate: Path | None, *, rows: bool, replace: bool) -> Destination:
     if not rows:
-        raise ParameterError("only rows are released into a table of a database", address.shown, "name a file")
+        raise ParameterError("only rows can be released into a database table", address.shown, "give a file name")
     if replace:
-        raise ParameterError("a table of a database is never replaced", address.shown, "leave --replace out")
+        raise ParameterError("a database table is never replaced", address.shown, "leave --replace out")
     beside = place_beside(address, certificate)
     if not draw_parts(beside):  # a run that was killed may have written both: the release looks at that
         require_new_table(address, beside)
@@ -241,12 +241,12 @@ def prepare(
     parts = None if workers is None else PartsOnWorkers(rows, workers)
     work = work if isinstance(work, Work) else work(rows, parts)
     if plan.unit is not None and kind(work.kind).own_cost:
-        what = "RAPPOR collects a report from each client, and does not choose among the rows of a person"
-        raise ParameterError(what, "unit", "leave unit out of the plan, and name the clients' column: --client COL")
+        what = "RAPPOR collects a report from each client, and cannot select among the rows of a person"
+        raise ParameterError(what, "unit", "leave unit out of the plan, and give the clients' column: --client COL")
     for name in work.columns:
         kind(work.kind).require(plan, name)
     if not work.events:
-        raise ParameterError("nothing was asked for", hint="name a figure")
+        raise ParameterError("no figure was requested", hint="choose at least one figure")
     if parts is not None:
         work.reader_for_workers()
     budget = budget_of(work.events, work.budget)
@@ -582,7 +582,7 @@ def release(
     again, drawn = "", None
     if begun is not None:
         paid = begun.release
-        stated = f"release {paid.release_id} is paid for and was interrupted: this run goes on with what is drawn"
+        stated = f"release {paid.release_id} is already charged and was interrupted: this run continues it"
         emit(Notice("info", stated))
         again, drawn = Path(str(paid.body["part"])).name, begun.drawn
     kept = nullcontext() if sealing is None else sealing.opened(drawn, mark.encode())

@@ -107,7 +107,7 @@ def settle_own(path: Path | None) -> str:
                 _settle(ledger, release)
             elif release.status in ("charged", "settled") and "certificate" not in release.body:
                 lost += release.epsilon
-    return f"epsilon = {paid(lost)} stays charged, as drawn values were being written" if lost else ""
+    return f"epsilon = {paid(lost)} stays charged, because drawn values were being written" if lost else ""
 
 
 def _settle(ledger: Ledger, release: Release) -> str:
@@ -182,9 +182,9 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
     same = (body.get("request"), paid_by) == (request, ledger.account_of(account))
     if same and (rows is None or body.get("content") in ledger.marks_of(rows)):
         return found
-    what = "this run asks for something else" if not same else "they are of other rows, or this computer reads them"
-    hint = f"repeat the former command to go on with them, name another output, or delete {found.drawn.name}"
-    stated = f"parts of release {found.release.release_id} are drawn for this name, and {what}"
+    what = "this run asks for something else" if not same else "their rows are others, or read differently"
+    hint = f"repeat the earlier command to continue them, choose another output, or delete {found.drawn.name}"
+    stated = f"parts of release {found.release.release_id} are already drawn for this output, but {what}"
     raise InputError(stated, str(target), hint, code="draw-waits")
 
 
@@ -260,8 +260,8 @@ def publish_draw(
                 name_pair(part, release_id, certificate)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        hint = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
-        raise InputError(f"the finished draw could not be given its name: {reason}", str(part.target), hint) from None
+        hint = "solve this and run the same command again: the finished draw is kept and costs nothing more"
+        raise InputError(f"the finished draw could not be renamed: {reason}", str(part.target), hint) from None
 
 
 def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
@@ -341,10 +341,10 @@ def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> Fin
     if waiting.half_named and not waiting.of_a_database:
         return None
     raise InputError(
-        f"a finished draw of release {waiting.release.release_id} has not been given this name yet, and this run asks "
-        "for something else",
+        f"a finished draw of release {waiting.release.release_id} is not yet published under this name, but this run "
+        "asks for something else",
         str(target),
-        f"repeat the former command to publish it, name another output, or delete {waiting.part.name}",
+        f"repeat the earlier command to publish it, choose another output, or delete {waiting.part.name}",
         code="draw-waits",
     )
 
@@ -380,7 +380,7 @@ def publish_earlier(
             publish_draw(ledger, part, release_id, waiting.document.encode(), table)
     if document is None:
         ledger.forget_finished(release_id)
-        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
+        emit(Notice("warning", f"the part of release {release_id} was damaged or changed and is removed"))
         return None
     what = f"the finished {'model' if model else 'draw'} of release {release_id}"
     place = target if table is None else table.shown

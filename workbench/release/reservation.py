@@ -36,7 +36,7 @@ class Reservation:
         Raises:
             BudgetRefusedError: the cap forbids it.
             InputError: what goes on is not what was reserved.
-            CheckFailedError: the ledger is not as it was written, or is an older copy.
+            CheckFailedError: the ledger was altered or damaged, or is an older copy.
         """
         if self._reserved is not None:
             raise AssertionError("one release is charged once")
@@ -55,7 +55,7 @@ class Reservation:
         """Return the release that goes on; raise :class:`InputError` unless ``cost`` is of the very event of it."""
         found = self._ledger.release(self._resumes)
         if found is not None and "certificate" in found.body:
-            raise InputError("the release is finished: another run ended it", self._resumes, "look at its output")
+            raise InputError("the release is finished: another run ended it", self._resumes, "check its output")
         if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
         stated = {**event_body(cost), **steps_body(cost)}
@@ -64,7 +64,7 @@ class Reservation:
             raise InputError(
                 "the run would not be the one that was charged: noise, steps or cost differ",
                 self._resumes,
-                "use the version of the workbench that began it",
+                "use the version of the workbench that started it",
             )
         return found
 
@@ -126,9 +126,9 @@ def standing_charge(cost: Cost, target: Path, *, goes_on: bool = False) -> Itera
         InputError: the output could not be written.
     """
     epsilon = paid(cost.epsilon)
-    stated = f"epsilon = {epsilon} stays charged, as drawn values were being written"
+    stated = f"epsilon = {epsilon} stays charged, because drawn values were being written"
     if goes_on:
-        stated = f"epsilon = {epsilon} stays charged; the same command goes on with it, and nothing more is charged"
+        stated = f"epsilon = {epsilon} stays charged; the same command continues it, and nothing more is charged"
     try:
         yield
     except CancelledError:

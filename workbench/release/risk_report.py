@@ -44,12 +44,12 @@ class ReportRequest(Parameters):
         default=None, symbol="C", help="the column that an outsider must not learn about a person (default: the plan's)"
     )
     sample_fraction: float | None = real(
-        default=None, at_least=1e-12, upto=1.0, symbol="F", help="share of the population that the table has"
+        default=None, at_least=1e-12, upto=1.0, symbol="F", help="share of the population that is in the table"
     )
     attacks: int = integer(
-        default=1000, at_least=20, upto=100_000, symbol="N", help="people that each attack is on, at the most"
+        default=1000, at_least=20, upto=100_000, symbol="N", help="maximum number of people per attack"
     )
-    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, symbol="N", help="of the attackers' choices")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, symbol="N", help="seed of the attackers' random choices")
 
 
 class Planned(Coded, Protocol):
@@ -190,7 +190,7 @@ def _released(
 def _completed(request: ReportRequest, columns: Sequence[Planned]) -> ReportRequest:
     quasi = request.quasi or tuple(c.name for c in columns if c.role == QUASI)
     if not quasi:
-        raise ParameterError("no quasi-identifier is named", "--quasi", "name the columns that an outsider may know")
+        raise ParameterError("no quasi-identifier is given", "--quasi", "give the columns that an outsider may know")
     sensitive = request.sensitive or next((c.name for c in columns if c.role == SENSITIVE), None)
     return replace(request, quasi=quasi, sensitive=sensitive)
 

@@ -104,7 +104,7 @@ class RowsOnWorkers(SpilledRows):
             InputError: the plan bounds the rows of each person.
         """
         if plan.unit is not None:
-            what = "the dask engine does not choose the rows that are kept of each person"
+            what = "the dask engine cannot select the rows to keep of each person"
             raise InputError(what, table.source, "use --engine local", code="not-for-workers")
         super().__init__(plan, columns, table, sealing.target.parent, form)
         self._there, self._parts, self._text, self._checked = _There(plan, columns, form.name), parts, 0, 0
@@ -153,7 +153,7 @@ class RowsOnWorkers(SpilledRows):
         assert all(accepted)
         before, until = -1, 0.0
         while left := sorted(set(range(len(self._parts))) - set(sealed.numbers)):
-            again = "the same command does the rest, and nothing more is charged"
+            again = "the same command continues, and nothing more is charged"
             try:
                 for number, rows in self._parts.each(_draw, (self._there, leave), "rows drawn", again, left):
                     if leave.accept(number):
@@ -166,7 +166,7 @@ class RowsOnWorkers(SpilledRows):
                 if kept != before:
                     before = kept
                     stated = f"{kept} of {len(self._parts)} parts are drawn and kept, and nothing more is charged"
-                    place = f"start a scheduler and workers in the same place within {WAIT / 60:.0f} minutes"
+                    place = f"start a scheduler and workers at the same address within {WAIT / 60:.0f} minutes"
                     self._parts.notice(f"{lost.what}: {stated}; {place}")
                 time.sleep(LOOK)
         leave.finish()

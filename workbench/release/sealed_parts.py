@@ -119,7 +119,7 @@ class Sealing:
                 self.path, self._opened = found, os.open(found, _REOPEN)
             except OSError as error:  # somebody has put something else there, or another run has just ended
                 what = f"the parts that are drawn cannot be opened: {error.strerror}"
-                raise InputError(what, str(found), "look at it, and run the same command again") from None
+                raise InputError(what, str(found), "check it, and run the same command again") from None
         self._key = key + self.path.name.encode()
         try:
             if found is not None and not locked(self._opened, otherwise=True):

@@ -48,7 +48,7 @@ def make_key() -> bytes:
         write_new(path, data)
         sync_folder(path.parent)
     except FileExistsError:
-        raise InputError("there is a signing key already", str(path), "show it by `workbench key show`") from None
+        raise InputError("there is a signing key already", str(path), "show it with `workbench key show`") from None
     except OSError as error:
         raise write_error(error, path) from None
     return key.public_key().public_bytes_raw()
@@ -68,17 +68,17 @@ def signing_key() -> Ed25519PrivateKey:
         data = path.read_bytes()
         open_to_others = os.name != "nt" and path.stat().st_mode & 0o077
     except FileNotFoundError:
-        raise InputError("there is no signing key", str(path), "make one by `workbench key make`") from None
+        raise InputError("there is no signing key", str(path), "make one with `workbench key make`") from None
     except OSError as error:
         raise InputError(f"the signing key cannot be read: {error.strerror}", str(path)) from None
     if open_to_others:
-        raise InputError("other users may read the signing key", str(path), "close it to them: chmod 600")
+        raise InputError("other users may read the signing key", str(path), "make it private: chmod 600")
     try:
         key = load_pem_private_key(data, None)
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError("this is not an Ed25519 key", str(path), "put back a whole copy")
+        raise InputError("this is not an Ed25519 key", str(path), "restore an intact copy")
     return key
 
 
@@ -148,7 +148,7 @@ def trusted_keys() -> dict[bytes, str]:
         except ValueError:
             raw = b""
         if len(raw) != RAW or not isinstance(name, str):
-            raise InputError("the list of trusted keys is malformed", str(path), "put back a whole copy")
+            raise InputError("the list of trusted keys is malformed", str(path), "restore an intact copy")
         found[raw] = name
     return found
 
@@ -161,10 +161,10 @@ def trust(public: bytes, name: str) -> None:
         InputError: the list cannot be read or written.
     """
     if not 0 < len(name.strip()) <= LONGEST_NAME:
-        raise ParameterError(f"a name has 1 to {LONGEST_NAME} letters", hint="give another one")
+        raise ParameterError(f"a name has 1 to {LONGEST_NAME} letters", hint="choose another one")
     known = trusted_keys()
     if name in (other for key, other in known.items() if key != public):
-        what = f"another key is trusted as {name!r} already"
+        what = f"another key is already trusted as {name!r}"
         raise ParameterError(what, hint="give another name, or forget that key first")
     _write({**known, public: name})
 
@@ -274,7 +274,7 @@ def signature_of(path: Path) -> Signature | None:
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, path.read_bytes())
     except InvalidSignature:
-        what = "the signature is not that of this file: it was changed, or belongs to another"
+        what = "the signature does not match this file: the file was changed, or the signature belongs to another"
         raise CheckFailedError(what, str(beside), "sign the file again, or remove the signature") from None
     known = public == own_public_key() or public in trusted_keys()
     return Signature(public, issuer(public), known)
@@ -283,7 +283,7 @@ def signature_of(path: Path) -> Signature | None:
 def _read(path: Path) -> tuple[bytes, bytes]:
     """Return (public key, signature)."""
     document = read_json(path, "signature")
-    broken = InputError("this is not a signature of the workbench", str(path), "ask for the file as it was made")
+    broken = InputError("this is not a signature of the workbench", str(path), "get the original file")
     if not isinstance(document, dict) or document.get("format") != FORMAT or set(document) != _KEYS:
         raise broken
     if document["version"] != VERSION or document["algorithm"] != "Ed25519":

@@ -271,7 +271,7 @@ class SpilledRows(ReadByColumns):
         One that is drawn twice would show more.
         """
         if self._fault is None and self._spill.rows != self._table.rows:
-            what, hint = "the table changed while it was read", "run it again when nobody writes to it"
+            what, hint = "the table changed while it was read", "run it again when nobody is writing to it"
             raise InputError(what, self._table.source, hint)
         super().finish()
 

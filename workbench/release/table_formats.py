@@ -164,10 +164,10 @@ class TableFormat:
             return
         hint = "write .csv or .parquet"
         if rows > _EXCEL_ROWS or len(published) > _EXCEL_COLUMNS:
-            what = f"an Excel sheet holds {_EXCEL_ROWS:,} rows and {_EXCEL_COLUMNS:,} columns"
+            what = f"an Excel sheet has at most {_EXCEL_ROWS:,} rows and {_EXCEL_COLUMNS:,} columns"
             raise InputError(what, f"{rows:,} rows, {len(published):,} columns", hint, code="output-format")
         if all(c.action == "keep" or c.missing == "own-value" for c in published):
-            what = "every released column can be missing, and an Excel sheet does not hold a row without a value"
+            what = "every released column can be missing, and an Excel sheet cannot contain a row without a value"
             raise InputError(what, "", hint, code="output-format")
 
     def _encoding(self, plan: Plan) -> str:
@@ -180,7 +180,7 @@ class TableFormat:
             most = _EXCEL_CELL - plan.defuses_formulas  # for its apostrophe
             long = (cells.str.len_chars() > most).arg_true()
             if len(long):
-                what, hint = f"an Excel cell holds {_EXCEL_CELL:,} letters at most", "write .csv or .parquet"
+                what, hint = f"an Excel cell has at most {_EXCEL_CELL:,} characters", "write .csv or .parquet"
                 raise InputError(what, rows.place(name, int(long[0])), hint, code="output-format")
         elif encoding != PLAIN.encoding and not _fits("".join(cells.drop_nulls()), encoding):
             wrong = next(k for k, text in enumerate(cells) if text is not None and not _fits(text, encoding))

@@ -32,7 +32,7 @@ from workbench.signals.cancel import NEVER, CancelToken
 
 LONGEST_NAME = 63  # bytes of the name of a table or a column that every database takes whole
 
-_AGAIN = "once it works, run the same command again: the finished draw is kept and costs nothing more"
+_AGAIN = "solve this and run the same command again: the finished draw is kept and costs nothing more"
 
 
 def place_beside(address: Address, certificate: Path | None) -> Path:
@@ -48,7 +48,7 @@ def place_beside(address: Address, certificate: Path | None) -> Path:
     if certificate is None:
         return Path(address.table.replace("/", "_"))
     if not certificate.name.endswith(SUFFIX) or certificate.name == SUFFIX:
-        raise ParameterError("the certificate has another ending", "--certificate", f"end its name in {SUFFIX}")
+        raise ParameterError("the certificate has the wrong suffix", "--certificate", f"end its name in {SUFFIX}")
     return certificate.with_name(certificate.name.removesuffix(SUFFIX))
 
 
@@ -59,10 +59,10 @@ def require_new_table(address: Address, beside: Path) -> None:
         InputError: there is one, or no table can be made there.
     """
     if os.path.lexists(certificate_path(beside)):
-        what, hint = "there is a certificate of this name already", "name another table, or --certificate FILE"
+        what, hint = "there is already a certificate of this name", "choose another table, or give --certificate FILE"
         raise InputError(what, str(certificate_path(beside)), hint, code="output-exists")
     if len(address.table.rpartition(".")[2].encode()) > LONGEST_NAME:
-        raise InputError("the table's name is longer than databases take", address.shown, "name it shorter")
+        raise InputError("the table's name is longer than databases take", address.shown, "use a shorter name")
     existing_table(address)
 
 
@@ -80,12 +80,12 @@ def require_storable(address: Address, beside: Path, plan: Plan, rows: Table) ->
     long = next((name for name in names if len(name.encode()) > LONGEST_NAME), None)
     if long is not None or len({name.casefold() for name in names}) < len(names):
         what = (
-            "column names are the same but for upper and lower case" if long is None else "a column's name is too long"
+            "some column names differ only in upper and lower case" if long is None else "a column's name is too long"
         )
         raise InputError(f"{what} for a database", long or address.shown, "write a file", code="output-format")
     standing = None if draw_parts(beside) else existing_table(address)
     if standing is not None and sorted(standing) != sorted(names):
-        hint = f"name a new table, or make it with the columns {', '.join(names)}"
+        hint = f"choose a new table, or create it with the columns {', '.join(names)}"
         raise InputError(
             "the empty table has other columns than the release", address.shown, hint, code="output-format"
         )
@@ -173,11 +173,11 @@ def certified_copy(release: Path, certificate: Path | None, cancel: CancelToken 
         return
     beside = certificate_path(place_beside(address, None)) if certificate is None else certificate
     if not beside.is_file():
-        hint = "name it: --certificate FILE"
+        hint = "give it: --certificate FILE"
         raise InputError("the table's certificate is not in this folder", str(beside), hint)
     document = read_any_certificate(beside)
     if document.get("output", {}).get("format") != DATABASE:
-        raise InputError("this is not the certificate of a table in a database", str(beside), "name its own")
+        raise InputError("this is not the certificate of a table in a database", str(beside), "give its own")
     table = read_database(address, cancel)
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         copy = Path(folder) / Path(str(document["output"]["file"])).name

@@ -67,23 +67,23 @@ class Asked(Parameters):
     person: str | None = text(
         default=None,
         symbol="COL",
-        help="find how many rows of each person to keep; COL identifies her. Then ε is for all her rows",
+        help="find how many rows of each person to keep; COL identifies the person. Then ε covers all their rows",
     )
     share: float = real(
         default=0.95, at_least=0.01, upto=0.999, help="with --person: the share of persons who have no more rows"
     )
     most_rows: int = integer(
-        default=100, at_least=2, upto=10_000, help="with --person: the most rows that are looked for, a public number"
+        default=100, at_least=2, upto=10_000, help="with --person: the most rows considered (public)"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.columns:
-            raise ParameterError("no column was named", hint="name one: --category COL, --number COL or --person COL")
+            raise ParameterError("no column was given", hint="give one: --category COL, --number COL or --person COL")
         if self.person is None and (self.share, self.most_rows) != (type(self).share, type(self).most_rows):
-            raise ParameterError("share and most_rows are of persons, and no column says whose a row is", "person")
+            raise ParameterError("share and most_rows are for persons, but no column identifies the person", "person")
         if self.person is not None and self.person in self.columns[:-1]:
-            raise ParameterError(f"the column {self.person!r} says whose a row is", hint="find nothing else of it")
+            raise ParameterError(f"the column {self.person!r} identifies the person", hint="do not list it elsewhere")
         for name in set(self.category or ()).intersection(self.number or ()):
             raise ParameterError(f"the column {name!r} is to have values and bounds", hint="choose one of the two")
 
@@ -118,7 +118,7 @@ def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found
     """
     release = verified(path, cancel)
     if release.document.get("kind") != KIND:
-        raise InputError("this is not a release of values", str(path), "name what `workbench values` has released")
+        raise InputError("this is not a release of values", str(path), "give a file that `workbench values` released")
     lines = decode(release.release.read_bytes(), str(path))
     if plan_of(release.document, path).defuses_formulas:
         lines = [dataclasses.replace(line, column=_bare(line.column), value=_bare(line.value)) for line in lines]
@@ -212,7 +212,7 @@ def events_of(
     named, numbers = asked.category or (), asked.number or ()
     if bool(named) != bool(delta):
         if named:
-            what = "values that nobody declared are found at a delta: no delta, no way to find them"
+            what = "finding undeclared values needs a delta"
             raise ParameterError(what, hint="give --delta, below 1/rows", field="delta")
         raise ParameterError("without --category nothing needs a delta", hint="leave --delta out", field="delta")
     shares = divided(epsilon, [1.0] * len(asked.columns), _EPSILON_DIGITS)
@@ -307,9 +307,9 @@ def _answers(method: Mapping[str, Any], least: Mapping[str, int], numbers: Seque
             raise ParameterError("the certificate has values that do not pass their threshold", "method")
     made = {name: [int(word) for word in text.split()] if isinstance(text, str) else [] for name, text in cells.items()}
     if not all(len(noisy) == SCALES for noisy in made.values()):
-        raise ParameterError("the certificate has not a noisy count of each cell of the grid", "method")
+        raise ParameterError("the certificate does not have a noisy count of each cell of the grid", "method")
     if not all(type(count) is int for count in held.values()):
-        raise ParameterError("the certificate has not the least count of a cell of each column", "method")
+        raise ParameterError("the certificate does not have the least count of a cell of each column", "method")
     rows = method.get("rows_of_a_person")
     if asked.person is None:
         return Answers(values, made, held)

@@ -91,7 +91,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         (release, where), formats = located(path, certificate), (*FILES, GENERALISED_FORMAT)
         for file, what in ((release, "the released file"), (where, "the certificate")):
             if not os.path.isfile(file):
-                raise InputError(f"{what} is missing", str(file), "put both side by side")
+                raise InputError(f"{what} is missing", str(file), "put both into one folder")
     problems: list[str] = []
     try:
         document = read_document(where, *formats)
@@ -131,7 +131,7 @@ def _sealed(document: dict[str, Any], release: Path) -> Iterator[str]:
         what = "card" if document["format"] == CARD_FORMAT else "certificate"
         yield f"the {what} was changed after it was written: its checksum differs"
     if ("join" in {**document.get("guarantee", {}), **document.get("training", {})}) != (JOINED_ROWS in document):
-        yield "the certificate does not say of a second table what it is joined on, and how many rows it has"
+        yield "the certificate does not state what the second table is joined on and how many rows it has"
     if document["format"] != CARD_FORMAT:
         output = document["output"]
         if release.stat().st_size != output["bytes"]:
@@ -157,25 +157,25 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     release = ledger.release(document["release_id"])
     if release is None:
         return ["the ledger does not know this release"]
-    problems = [f"the ledger itself is not as it was written: {p}" for p in ledger.verify()]
+    problems = [f"the ledger itself was altered or damaged: {p}" for p in ledger.verify()]
     if release.status not in ("charged", "settled", "reserved"):
-        problems.append(f"the ledger has this release as {release.status}")
+        problems.append(f"the ledger lists this release as {release.status}")
     claimed = document["guarantee"]
     if (release.epsilon, release.delta) != (Decimal(claimed["epsilon"]), Decimal(claimed["delta"])):
-        problems.append("the ledger was charged another epsilon or delta than the certificate claims")
+        problems.append("the ledger was charged another epsilon or delta than the certificate states")
     stated = {**claimed, **document.get("training", {})}
     if "rows_per_person" in stated and release.unit != (stated["rows_per_person"] if "unit" in stated else 0):
         problems.append("the ledger was charged for another unit than the certificate states")
     if bool(release.tables) != (JOINED_ROWS in document):
         problems.append("the ledger was charged for other tables than the certificate states")
     if release.time != document["time"]:
-        problems.append("the ledger has this release at another time")
+        problems.append("the ledger lists this release at another time")
     if release.body.get("certificate", document["checksum"]) != document["checksum"]:
         problems.append("the certificate is not the one that was released")
     account = ledger.account(release.dataset)
     if "account" in document:
         if ledger.accounts().named(document["account"]["name"]) != account.dataset:
-            problems.append("the ledger has this release under another account than the one that is named")
+            problems.append("the ledger lists this release under another account than the certificate names")
         problems += _caps(document["account"], account, release.time)
     return problems
 
@@ -188,7 +188,7 @@ def _caps(stated: dict[str, Any], account: Account, time: str) -> Iterator[str]:
     if any(step not in raised for step in stated["cap_raised"]) or any(
         step not in stated["cap_raised"] for step in raised if step["time"] < time
     ):
-        yield "the ledger had its cap raised otherwise than the certificate says"
+        yield "the ledger and the certificate differ on how the cap was raised"
 
 
 def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
@@ -220,16 +220,16 @@ def _column(claim: dict[str, Any], column: Column, made: ProtectedColumn | None)
     if made is not None:
         yield from _exact(float(claim.get("exact_epsilon", 0)), made)
         if made.mechanism.solved and claim.get("table_digest") != made.randomiser.digest():
-            what = f"the mechanism {made.mechanism.name} has another table here than where the release was made"
+            what = f"the mechanism {made.mechanism.name} has a different table here than where the release was made"
             yield f"column {name}: {what}"
 
 
 def _exact(claimed: float, column: ProtectedColumn) -> Iterator[str]:
     name = column.column.name
     if not math.isclose(claimed, column.randomiser.exact_epsilon, rel_tol=1e-9):
-        yield f"column {name}: the certificate claims another exact epsilon than its mechanism has"
+        yield f"column {name}: the exact epsilon in the certificate is not that of its mechanism"
     if not Decimal(claimed) <= column.share:
-        yield f"column {name}: its table has more epsilon than its share"
+        yield f"column {name}: its table costs more epsilon than its share"
 
 
 def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
@@ -312,7 +312,7 @@ def rerun(
     ``unlike`` compares the file with the bytes that follow from the answers, where these may differ in last digits.
     """
     stated = {
-        "request": (dict(work.request), "the certificate's request is not what its parameters give"),
+        "request": (dict(work.request), "the certificate's request does not follow from its parameters"),
         "columns": (list(work.columns), "the certificate names other columns than its request reads"),
         "queries": (query_facts(work.events), "the certificate has other queries than its request makes"),
     }
@@ -326,10 +326,10 @@ def rerun(
     except WorkbenchError:
         raise
     except (KeyError, TypeError, ValueError, ArithmeticError):  # they are somebody else's
-        yield "the noisy answers in the certificate are not such as its queries have"
+        yield "the noisy answers in the certificate do not fit its queries"
         return
     if document["method"] != made.method:
-        yield "the certificate says otherwise how its file was made than its answers give"
+        yield "the method in the certificate does not follow from its answers"
     elif unlike is not None:
         yield from unlike(made.whole)
     elif output.stat().st_size != len(made.whole) or output.read_bytes() != made.whole:
@@ -385,7 +385,7 @@ def verified_release(
             read_certificate(named)  # anything else is reported as no certificate
         problems, found = examine(file, beside, cancel)
     if problems or found is None:
-        hint = "ask for the file and the certificate as they were released"
+        hint = "get the original file and certificate"
         raise InputError(first_fault(problems), str(path), hint)
     return found
 
@@ -393,4 +393,4 @@ def verified_release(
 def first_fault(problems: Sequence[str]) -> str:
     """Return the first fault of a release, and how many more there are."""
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"the release is not what its certificate says: {problems[0]}{more}"
+    return f"the release does not match its certificate: {problems[0]}{more}"

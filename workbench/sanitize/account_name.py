@@ -11,7 +11,7 @@ def checked_name(name: str) -> str:
     """Return the public name of an account, or raise :class:`ParameterError` if it is not allowed."""
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise ParameterError(
-            f"the name of an account is 1 to {LONGEST_NAME} printable characters, without a blank at either end",
+            f"an account name has 1 to {LONGEST_NAME} printable characters, with no space at either end",
             hint="give another name",
         )
     return name

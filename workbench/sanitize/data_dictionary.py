@@ -177,7 +177,7 @@ def left_out_in_words(left_out: Sequence[str]) -> str:
     if not left_out:
         return ""
     more = f" and {len(left_out) - _TOLD} more" if len(left_out) > _TOLD else ""
-    return f"left out, because they were read off the rows: {', '.join(left_out[:_TOLD])}{more}"
+    return f"left out, because they were read from the rows: {', '.join(left_out[:_TOLD])}{more}"
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def _check_header(header: Sequence[str], where: str) -> None:
         raise InputError("the data dictionary has no column “name”", where, f"begin it with {','.join(HEADER)}")
     if unknown:
         raise InputError(
-            f"the data dictionary has columns that mean nothing here: {', '.join(unknown)}",
+            f"the data dictionary has unknown columns: {', '.join(unknown)}",
             where,
             f"remove them; known are {', '.join(HEADER)}",
         )
@@ -268,7 +268,8 @@ def _clashes(entries: Sequence[Entry]) -> list[str]:
         rows.setdefault(entry.name, entry.row)
     targets = [e for e in entries if e.role == "target"]
     out += [
-        f"row {e.row} ({e.name}), role: the target is {targets[0].name} already, and there is one" for e in targets[1:]
+        f"row {e.row} ({e.name}), role: the target is {targets[0].name} already, with only one allowed"
+        for e in targets[1:]
     ]
     return out
 
@@ -310,7 +311,7 @@ def _day(text: str, place: str) -> int:
 def _values(text: str, place: str) -> tuple[str, ...]:
     parts = _listed(text, place)
     if len(parts) < 2:
-        raise ParameterError(f"{place}: there is one value, {parts[0]!r}", hint=f"separate values by {SEPARATOR}")
+        raise ParameterError(f"{place}: there is one value, {parts[0]!r}", hint=f"separate values with {SEPARATOR}")
     return parts
 
 

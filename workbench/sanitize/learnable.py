@@ -19,10 +19,14 @@ ADVICE = (
     (
         "logistic-regression",
         0.0,
-        "no private model of classes did clearly better on three public tables, at any ε from 0.1 to 10",
+        "no private classifier was clearly better on three public tables, at ε from 0.1 to 10",
     ),
-    ("boosted-trees", 0.3, "on four public tables it was the most accurate private model of numbers at nearly every ε"),
-    ("forest-regression", 0.0, "at so small an ε it was steadier on public tables than the other models of numbers"),
+    ("boosted-trees", 0.3, "on four public tables it was the most accurate private regression model at nearly every ε"),
+    (
+        "forest-regression",
+        0.0,
+        "at so small an ε, its accuracy on public tables varied least among the regression models",
+    ),
     ("kmeans", 0.0, "each of its groups is described by one typical row"),
 )
 """Name, least ε and reason, the first choice first: what ``tests/benchmarks/results`` found of those that predict."""
@@ -94,5 +98,5 @@ def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting
     )
     predicting.sort(key=lambda entry: (entry.name != advised, entry.each_prediction))
     title = next((entry.title for entry in found if entry.name == advised), "")
-    stated = f"{title} is advised: {why}." if why else ""
+    stated = f"{title} is recommended: {why}." if why else ""
     return Fitting(tuple(predicting), others, advised, stated, unfit)

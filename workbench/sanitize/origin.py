@@ -128,7 +128,7 @@ def refusal(
     found: Sequence[Guess], where: str = "", hint: Hint = "", words: Mapping[str, str] | None = None
 ) -> InputError:
     """Return the sentence that refuses a release with guesses; by default it names the command that confirms them."""
-    what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
+    what = f"the plan contains unconfirmed guesses from the rows: {listed(found, words)}"
     stated = "if they are right and public knowledge, run"
     confirm = run(stated, "plan", "--confirm", where or "PLAN", kind=CONFIRM_GUESSES)
     return InputError(what, where, hint or confirm, code="unconfirmed")

@@ -59,12 +59,12 @@ class Column(Attribute):
     purpose: str = choice(
         choices=PURPOSES,
         default=STATISTICS,
-        help="what auto chooses by: means and counts over many rows (default), or each value near the truth",
+        help="what auto optimises: means and counts over many rows (default), or the error of each value",
     )
     epsilon: float | None = real(
         default=None, at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="fixed share of the plan's epsilon"
     )
-    weight: float = real(default=1.0, above=0, upto=1e6, help="weight in the split of what fixed shares leave")
+    weight: float = real(default=1.0, above=0, upto=1e6, help="weight in the split of the remaining epsilon")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,7 +128,7 @@ class Plan(Parameters):
     )
     unit: str | None = text(
         default=None,
-        help="the column that identifies a person: of each, rows_per_person rows are kept, and the others are emptied",
+        help="the column that identifies a person: rows_per_person rows of each are kept, and the others are emptied",
     )
     # a declaration, as the others are
     join: Join | None = nested(Join, default=None, help="a second table that is joined on the person")  # noqa: RUF009
@@ -144,11 +144,11 @@ class Plan(Parameters):
         default=None,
         shortest=1,
         most=1000,
-        help='what never occurs, as publicly known, such as "sex = male & pregnant = yes": no synthetic row has it',
+        help='what is publicly known to be impossible, such as "sex = male & pregnant = yes": no synthetic row has it',
     )
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
     writing: Writing | None = nested(Writing, default=None, help="how a text file is written")  # noqa: RUF009
-    questions: Asked | None = nested(Asked, default=None, help="what the plan is to answer, and to whom")  # noqa: RUF009
+    questions: Asked | None = nested(Asked, default=None, help="what the release is for, and who receives it")  # noqa: RUF009
     columns: tuple[Column, ...] = records(Column, help="the columns")
 
     @classmethod
@@ -184,7 +184,7 @@ class Plan(Parameters):
         seen: set[str] = set()
         for column in self.columns:
             if column.name in seen:
-                raise ParameterError(f"the column {column.name!r} is planned twice", hint="remove one of the two")
+                raise ParameterError(f"the column {column.name!r} is in the plan twice", hint="remove one of the two")
             seen.add(column.name)
         if not self.columns:
             raise ParameterError("the plan names no columns", hint="add a [[column]] for each column of the table")
@@ -193,8 +193,8 @@ class Plan(Parameters):
         if self.unit is not None:
             self._check_unit(self.column(self.unit))
         elif self.join is not None:
-            what = "a second table is joined on the person, and no column says who that is"
-            raise ParameterError(what, "join", 'name it: unit = "NAME"', code="join-unit", field="unit")
+            what = "a second table is joined on the person, but no column identifies the person"
+            raise ParameterError(what, "join", 'add unit = "NAME"', code="join-unit", field="unit")
         if self.defuses_formulas:
             self._check_formulas()
         self.shares()
@@ -216,12 +216,12 @@ class Plan(Parameters):
             raise ParameterError(what, where, 'write action = "drop" for it', code="person-released", field="unit")
         kept = [column.name for column in self.columns if column.action == "keep"]
         if kept:
-            what = f"the plan publishes the column {kept[0]!r} as it is, so that nothing bounds what a person changes"
+            what = f"the plan publishes the column {kept[0]!r} as it is, so nothing limits what one person changes"
             raise ParameterError(
                 what, "unit", 'write action = "protect" or "drop" for it', code="person-kept", field="unit"
             )
         if not self.replaces_invalid:
-            what = "rows of a person are emptied, and this plan refuses empty values"
+            what = "some rows of a person are emptied, but this plan refuses empty values"
             raise ParameterError(what, "unit", REPLACE_VALUES, code="person-refused", field="unit")
 
     def shares(self) -> dict[str, Decimal]:
@@ -269,9 +269,9 @@ class Plan(Parameters):
         stated, made = self.join, table.joined
         if stated is not None and made is None:
             what = f"the plan joins a second table on {stated.on!r}, and none is given"
-            raise InputError(what, table.source, give("join", "name it: --join FILE"), code="join-missing")
+            raise InputError(what, table.source, give("join", "give it: --join FILE"), code="join-missing")
         if made is not None and (stated is None or stated.on != made.on):
-            what = f"a second table is joined on {made.on!r}, and the plan does not say so"
+            what = f"a second table is joined on {made.on!r}, but the plan does not say so"
             raise InputError(
                 what, table.source, f'write [join] with on = "{made.on}" in the plan', code="join-unplanned"
             )

@@ -100,7 +100,7 @@ def draft(
     needed = () if questions is None else questions.needed
     _require_columns([*dropped, *([target] if target else []), *needed, *persons], names)
     if target in dropped:
-        raise ParameterError(f"the target {target!r} is to be dropped, too", hint="leave one of the two out")
+        raise ParameterError(f"the target {target!r} is also to be dropped", hint="leave one of the two out")
     left_out = [] if questions is None else [name for name in names if name not in needed]
     chosen = _Choices(
         target=target,
@@ -143,7 +143,7 @@ def _suspected(column: ColumnProfile, table: Mapping[str, Any]) -> list[str]:
         if found.what == "missing-code" and "missing_codes" not in table:
             notes.append(f"{column.name}: {found.why}; then write missing_codes = {json.dumps(found.cells)}")
         if found.what == "spelling" and (table.get("bounds_origin") == "data" or not domain.issuperset(found.cells)):
-            notes.append(f"{column.name}: {found.why}; then correct them in the file, as a plan counts each by itself")
+            notes.append(f"{column.name}: {found.why}; then correct them in the file, as a plan counts each separately")
         if found.what == "percent" and "origin" in table:
             notes.append(f"{column.name}: {found.why}")
     return notes
@@ -259,7 +259,7 @@ def _with_labels(table: dict[str, Any], values: Sequence[str], note: str) -> tup
     """Return the column as a category of the values that the file labels; nothing of it is declared yet."""
     kept = {key: value for key, value in table.items() if key not in ("lower", "upper", "date_order", "origin")}
     made = {**kept, "kind": "category", "domain": list(values), "origin": GUESS}
-    said = f"the domain of {table['name']} is proposed by the value labels of the file"
+    said = f"the domain of {table['name']} is taken from the value labels in the file"
     return made, "; ".join(filter(None, (said, note)))
 
 

@@ -83,13 +83,13 @@ ASKS = (
     ),
     Ask(
         PAIRS,
-        "How columns go together",
+        "Relations between columns",
         "Tables of two columns, correlations, differences between groups",
         (SYNTHETIC, NOISY),
     ),
     Ask(MODEL, "Train a model of", "Predict one column from the others", (A_MODEL, SYNTHETIC, NOISY)),
     Ask(ROWS, "Look at rows", "Open a table row by row, where each value may be far off", (NOISY, SYNTHETIC)),
-    Ask(FIGURES, "A few exact figures", "A handful of figures, each as near to the truth as ε allows", (A_FEW,)),
+    Ask(FIGURES, "A few exact figures", "A handful of figures, each as accurate as ε allows", (A_FEW,)),
 )
 
 _ASK_OF = {CORRELATION: PAIRS, MEDIAN: FIGURES, QUANTILE: FIGURES, MODEL: MODEL, ROWS: ROWS}
@@ -117,7 +117,7 @@ def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     for word in words:
         name, _, column = word.strip().partition(":")
         if name == MODEL and not column:
-            raise ParameterError("a model is of one column", word, f"write {MODEL}:COLUMN")
+            raise ParameterError("a model predicts one column", word, f"write {MODEL}:COLUMN")
         if name not in NAMES or (column and name != MODEL):
             hint = f"choose from {', '.join(NAMES)}, a model with its column: {MODEL}:COLUMN"
             raise ParameterError(f"{word!r} is not known{did_you_mean(name, NAMES)}", hint=hint)
@@ -137,10 +137,10 @@ class Asked(Parameters):
     """The table ``[questions]`` of a plan. Actions and roles of the columns say which are needed, and the target."""
 
     recipient: str = choice(
-        choices=tuple(r.name for r in RECIPIENTS), default="anyone", help="who gets the release: the range of ε"
+        choices=tuple(r.name for r in RECIPIENTS), default="anyone", help="who receives the release: the range of ε"
     )
-    asks: tuple[str, ...] = texts(default=(AVERAGES, PAIRS), help=f"what they will do with it: {', '.join(NAMES)}")
-    wishes: tuple[str, ...] = texts(default=(), help="figures and their margins, such as mean(age) ± 2")
+    asks: tuple[str, ...] = texts(default=(AVERAGES, PAIRS), help=f"how they will use it: {', '.join(NAMES)}")
+    wishes: tuple[str, ...] = texts(default=(), help="figures with their margins of error, such as mean(age) ± 2")
 
     @classmethod
     def key_of(cls, name: str) -> str:
@@ -185,7 +185,7 @@ class Questions:
             wider = [each.name for each in RECIPIENTS if epsilon <= each.most]
             hint = f"give at most {self.most}" + (f", or release to {' or '.join(wider)} only" if wider else "")
             who = recipient(self.recipient).title.lower()
-            raise ParameterError(f"epsilon = {epsilon:g} is more than is offered to {who}", hint=hint, field="epsilon")
+            raise ParameterError(f"epsilon = {epsilon:g} is above the range for {who}", hint=hint, field="epsilon")
 
     def offered(self, epsilon: Decimal) -> Decimal:
         """Return ``epsilon``, or the largest that is offered if it is above that or not a number."""

@@ -16,7 +16,7 @@ HARDLY = 0.98  # share of a constant answer's error above which a released value
 
 FADED = 0.5  # part of a correlation below which a column released for its single values is warned of
 
-EVENLY = "This is for values spread evenly over what is declared; values that lie close together lose more."
+EVENLY = "This assumes values spread evenly over the declared range; values that are close together lose more."
 """What the part of a correlation that is left rests on, in a sentence."""
 
 

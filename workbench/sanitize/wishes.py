@@ -219,7 +219,7 @@ def _subject(asked: str, inside: str, text: str) -> tuple[tuple[str, ...], str, 
             at = 0.0
         if not (name.strip() and _LEAST_QUANTILE <= at <= 1 - _LEAST_QUANTILE):
             raise ParameterError(
-                "a quantile is of a column and a part between 0 and 1",
+                "a quantile needs a column and a number between 0 and 1",
                 text,
                 f"write it as {_EXAMPLES[asked]}",
                 field="wish",
@@ -231,10 +231,10 @@ def _subject(asked: str, inside: str, text: str) -> tuple[tuple[str, ...], str, 
             value, sign, name = inside.rpartition(" in ")
         parts = (name.strip(), value.strip())
         if not all(parts) and (asked == SHARE or sign):
-            raise ParameterError(f"a {asked} is of one value", text, f"write it as {_EXAMPLES[asked]}", field="wish")
+            raise ParameterError(f"a {asked} needs one value", text, f"write it as {_EXAMPLES[asked]}", field="wish")
         return parts[:1], parts[1], ()
     names = tuple(part.strip() for part in re.split(_OF_A_LIST, inside))
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         hint = f"write it as {_EXAMPLES[CORRELATION]}"
-        raise ParameterError("a correlation is of two columns", text, hint, field="wish")
+        raise ParameterError("a correlation needs two columns", text, hint, field="wish")
     return names, "", ()

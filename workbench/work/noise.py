@@ -49,7 +49,7 @@ class Charged:
             ParameterError: there is nothing to charge for.
         """
         if cost is None:
-            raise ParameterError("a release without noise has no privacy cost that a budget could carry")
+            raise ParameterError("a release without noise has no finite privacy cost")
         self._charge(cost)
         return Ask(declared(cost.event), ReleasedNoise(), OsEntropy())
 
@@ -58,7 +58,7 @@ def uncharged() -> Charged:
     """Return noise of a release that nothing was reserved for: it can be asked what it costs, and serves nothing."""
 
     def refuse(cost: Cost) -> None:
-        raise AssertionError("nothing was reserved for this release")
+        raise AssertionError("no budget was reserved for this release")
 
     return Charged(refuse)
 

@@ -283,7 +283,7 @@ class Work:
             ParameterError: it needs the rows in one place.
         """
         if self.reader is None:
-            what = "what is asked for is not made of counts of parts of the rows, which is what workers do"
+            what = "this release does not add up counts of parts of the rows, which is all that workers can do"
             raise ParameterError(what, hint="use --engine local", code="not-for-workers")
         return self.reader
 
@@ -314,14 +314,14 @@ def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> B
     amount = _summed(amount_of(e) for e in events)
     if any(isinstance(e, ApproximateDp) for e in events):
         if any(isinstance(e, ZeroConcentrated) for e in events):
-            raise ParameterError("queries with a delta of their own have no rho beside them")
+            raise ParameterError("queries with their own delta cannot be combined with queries with a rho")
         return Budget(amount, _summed(e.delta for e in events if isinstance(e, ApproximateDp)))
     if budget is None or not budget.gaussian:
         if not all(isinstance(e, PureDp) for e in events):
-            raise ParameterError("queries with a rho need a delta", hint="name one")
+            raise ParameterError("queries with a rho need a delta", hint="give a delta")
         return Budget(amount)
     if not all(isinstance(e, ZeroConcentrated) for e in events):
-        raise ParameterError("with a delta every query has a share of rho")
+        raise ParameterError("with a delta, every query needs a share of rho")
     if delta_of(amount, budget.epsilon) > float(budget.delta):
         raise ParameterError(
             f"rho = {amount} of the queries is more than epsilon = {budget.epsilon} with delta = {budget.delta} allows"

@@ -92,7 +92,7 @@ def decode(data: bytes, where: str) -> list[Found]:
         return [_line(*row) for row in rows[1:]]
     except (UnicodeDecodeError, csv.Error, ValueError, TypeError):
         what = "this is not a file of released values and bounds"
-        raise InputError(what, where, "name what `workbench values` has released") from None
+        raise InputError(what, where, "give a file that `workbench values` released") from None
 
 
 def _line(column: str, value: str, count: str, lower: str, upper: str) -> Found:

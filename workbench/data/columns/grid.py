@@ -99,7 +99,7 @@ def grid(attribute: Attribute) -> Grid:
     if not attribute.numeric:
         domain = attribute.values()
         if attribute.cells is not None and not attribute.counted:
-            what = f"cells is for numbers, and this is a {attribute.kind}"
+            what = f"cells applies only to numbers, and this column is a {attribute.kind}"
             raise ParameterError(what, f"column {attribute.name}", field="cells")
         return Grid(attribute, Cells(size=len(domain), missing=own_missing), domain)
     lower, upper = attribute.bounds()
@@ -119,7 +119,7 @@ _Line = tuple[Cells, tuple[str, ...], float]  # cells, labels and step of number
 def _real(size: int, lower: float, upper: float, missing: bool) -> _Line:
     step = (upper - lower) / (size - 1)
     if not (math.isfinite(step) and lower + step > lower and upper - step < upper):
-        raise ParameterError(f"{size} cells between {lower:g} and {upper:g} are too fine for a double")
+        raise ParameterError(f"{size} cells between {lower:g} and {upper:g} are too close for double precision")
     # Only as many decimals as distinguish the cells: a released decimal never says more than the grid.
     decimals = min(max(0, 2 - math.floor(math.log10(step))), 17)
     # The z turns a −0 that rounding left into 0.
@@ -131,7 +131,7 @@ def _real(size: int, lower: float, upper: float, missing: bool) -> _Line:
     values = np.array([float(t) for t in labels])
     if not np.all(np.diff(values) > 0):
         raise ParameterError(
-            f"{size} cells between {lower:g} and {upper:g} are too fine to be written with different numbers",
+            f"{size} cells between {lower:g} and {upper:g} are too close together to be written as different numbers",
             hint="use fewer cells, or another unit",
         )
     return Cells(size=size, values=values, missing=missing), labels, step
@@ -151,12 +151,12 @@ def _whole(wanted: int | None, lower: float, upper: float, missing: bool, *, dat
         step = _round_step(step)
     values = [low + step * i for i in range((high - low) // step + 1)]
     if len(values) < 2:
-        raise ParameterError("the bounds leave fewer than 2 cells", hint="widen them")
+        raise ParameterError("the bounds contain fewer than 2 cells", hint="widen them")
     if max(abs(low), abs(high)) > 2**53:
         raise ParameterError("the bounds are beyond 2^53, where doubles skip whole numbers")
     if dates:
         if not 1 <= low <= high <= datetime.date.max.toordinal():
-            raise ParameterError("the bounds are not dates of the calendar")
+            raise ParameterError("the bounds are not valid dates")
         labels = tuple(datetime.date.fromordinal(v).isoformat() for v in values)
     else:
         labels = tuple(map(str, values))

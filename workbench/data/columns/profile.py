@@ -51,12 +51,12 @@ _LOOKS = (
     (
         "date",
         r"^\s*[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/. ][0-9]{2,4}\s*$",
-        "the values look like dates in a form that is not understood: write them as 2024-01-31",
+        "the values look like dates in an unknown format: write them as 2024-01-31",
     ),
     (
         "percent",
         r"^\s*[+-]?[0-9][0-9.,]*\s*%\s*$",
-        "the values are percentages: with their sign they are read as names, without it as numbers",
+        "the values are percentages: with the % sign they are read as names, without it as numbers",
     ),
     ("code", r"^[A-Za-z]{0,6}[-_ ]?[0-9]{2,}[A-Za-z0-9_-]*$", "the values look like codes"),
 )
@@ -259,11 +259,11 @@ def _profiled(table: Table, found: _Values) -> ColumnProfile:
     kind, reading, trouble = _kind(table, name, values)
     if words:
         listed = ", ".join(map(repr, sorted(said)[:4]))
-        stated = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
+        stated = f"1 cell contains {listed} and counts" if words == 1 else f"{words} cells contain {listed} and count"
         value = "" if reading is not None else "; if that is a value, list it with the others"
         trouble.append(Suspicion("missing", f"{stated} as missing{value}"))
     if not found.whole:
-        seen = f"the number of different values is estimated, and {len(values):,} of them were looked at"
+        seen = f"the number of different values is an estimate from {len(values):,} of them"
         trouble.append(Suspicion("estimate", seen))
     if reading is not None and kind != "date" and (codes := _codes(every, reading.x, times.to_numpy())):
         several, alone = (
@@ -355,7 +355,7 @@ def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading | N
     if set(values.head(9).str.to_lowercase()) <= _TRUTH and set(values.str.to_lowercase()) <= _TRUTH:
         return "boolean", None, []
     if values.str.contains(_PADDED).any():
-        return "category", None, [Suspicion("code", "some numbers begin with 0, which numbers would lose")]
+        return "category", None, [Suspicion("code", "some values begin with 0, which numbers do not keep")]
     if set(values.head(3)) in _TWO_CODES:
         return "category", None, []
     for kind, noun, pattern, read in (
@@ -379,11 +379,11 @@ def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, l
     if last and order is None:
         stated.append(Suspicion("date-order", "it is not clear which part is the day and which the month", DATE_ORDER))
     elif last:
-        stated.append(Suspicion("date-order", f"the year is last, and the order looks {order}", DATE_ORDER))
+        stated.append(Suspicion("date-order", f"the year is last, and the order appears to be {order}", DATE_ORDER))
     if short_years(values).any():
         stated.append(Suspicion("century", CENTURY))
     if values.str.contains(":", literal=True).any():
-        stated.append(Suspicion("time", "the time of day is left out"))
+        stated.append(Suspicion("time", "the time of day is ignored"))
     return "date", _Reading(x, last, order), stated
 
 
@@ -393,7 +393,7 @@ def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading,
     x = numbers(guessed, Attribute(name=name, kind="real", missing="own-value"))
     stated = []
     if not doubles(values, table.decimal).equals(doubles(values, guessed.decimal)):
-        stated.append(Suspicion("decimal", f"read with {guessed.decimal} as decimal mark, which nobody has stated"))
+        stated.append(Suspicion("decimal", f"read with {guessed.decimal} as the decimal mark, which was guessed"))
     whole = values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()
     return "integer" if whole and ((x == np.floor(x)) | np.isnan(x)).all() else "real", _Reading(x), stated
 
@@ -403,7 +403,7 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
     if values.is_empty():
         return
     if len(values) == 1 and rows > 1 and missing <= MOSTLY_THERE * rows:  # of more, a value may be a tick
-        same = "every row that has a value has the same one" if missing else "every row has the same value"
+        same = "every row with a value has the same value" if missing else "every row has the same value"
         yield Suspicion("constant", same)
     if kind == "category":
         for what, pattern, reason in _LOOKS:
@@ -425,21 +425,24 @@ def _suspicions(name: str, kind: str, values: pl.Series, distinct: int, missing:
         # Neither a column's name nor capitals distinguish a person from a place or an illness: the steward is to say.
         title = unicodedata.normalize("NFC", name).strip()
         if _PERSON_NAME.search(title):
-            yield Suspicion("person", "by its own name it may hold names of persons, some of them in several rows")
+            yield Suspicion("person", "the column name suggests names of people, some of them in several rows")
         elif _share(values, _FULL_NAME) >= 0.9:
             yield Suspicion(
-                "name", "may be names of persons, places, illnesses and the like: its values are capitalised words"
+                "name", "may contain names of people, places or illnesses: its values are capitalised words"
             )
         elif _ANY_NAME.search(title):
-            yield Suspicion("name", "may be names of persons or of things: its own name leaves it open")
+            yield Suspicion("name", "may contain names of people or of things: the column name fits both")
     if kind == "category" and not every and distinct <= MOST_CELLS and (alike := _spellings(values)):
         first, cells = ", ".join(map(repr, alike[0])), tuple(itertools.chain(*alike))
-        one, several = f"{first} may be spellings of one value", f"{first} may be spellings of one value, as may others"
+        one, several = (
+            f"{first} may be spellings of one value",
+            f"{first} may be spellings of one value, and others too",
+        )
         yield Suspicion("spelling", several if alike[1:] else one, cells=cells)
     if kind in ("category", "integer") and distinct > 1 and not every and _GROUP_NAME.search(_spaced(name)):
         yield Suspicion("household", "rows with the same value may belong to one person or one household")
     if kind == "category" and len(values) > MOST_CELLS:
-        yield Suspicion("domain", f"{distinct} different values are more than a public domain can hold")
+        yield Suspicion("domain", f"{distinct} different values are too many for a public domain")
 
 
 def _codes(cells: pl.Series, x: Numbers, rows: NDArray[np.unsignedinteger]) -> tuple[str, ...]:

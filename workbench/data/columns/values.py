@@ -68,7 +68,7 @@ def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None
         hint = ("write it with a decimal point and no other mark", REPLACE_VALUES)
     elif fitting:
         place = table.place(attribute.name, index)
-        what = f"{shown(cells[index])} is a number only if its decimal mark is stated"
+        what = f"{shown(cells[index])} is a number only with the right decimal mark, which is not stated"
         raise InputError(what, place, state_option("decimal", *fitting))
     refuse_first(table, attribute, unread, stated, hint)
 
@@ -124,7 +124,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
                 table,
                 attribute,
                 last,
-                "{value} has its year last, and nobody declared whether the day or the month is first",
+                "{value} has the year last, and the plan does not say whether the day or the month comes first",
                 (declare("date_order", "day-first", "month-first", more=" in the plan"), REPLACE_VALUES),
             )
             last &= False  # reached if invalid values are replaced: such a date is missing
@@ -134,7 +134,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
                 found = _days(_iso(cells, form))
                 found = _within_bounds(found, cells, form, attribute) if form == last_form else found
                 days = found.zip_with(has_form, days)
-    refuse_first(table, attribute, ~missing & days.is_null(), "{value} is not in the calendar", _MEND)
+    refuse_first(table, attribute, ~missing & days.is_null(), "{value} is not a valid date", _MEND)
     return days.fill_null(float("nan")).to_numpy(writable=True)
 
 

@@ -63,12 +63,12 @@ class _Asked(Limits):
 
     def died(self) -> InputError:
         if self.do == "write":
-            return InputError("the process that writes the table was ended", self.source, "run it again")
+            return InputError("the process that was writing the table was stopped", self.source, "run it again")
         return InputError(
-            f"reading the database needs more memory than there is, or more than {LEAST_SECONDS} s of the processor "
-            "between two of its rows, or the database is damaged",
+            f"reading the database needs more memory than is available, or more than {LEAST_SECONDS} s of processor "
+            "time between two rows, or the database is damaged",
             self.source,
-            "ask for less: query=SELECT …",
+            "read less: query=SELECT …",
             code="damaged-file",
         )
 
@@ -166,7 +166,7 @@ def _for_others(address: Address, source: str) -> str:
 def _only_table(address: Address, source: str, cancel: CancelToken) -> tuple[Address, str]:
     found = tables_of(address, cancel, source=source)
     if len(found) == 1:
-        return address.of(found[0].name), f"the table {found[0].name!r}, the only one of the database, was read"
+        return address.of(found[0].name), f"the table {found[0].name!r}, the only one in the database, was read"
     shown = source or address.shown
     if not found:
         raise InputError("the database has no tables", shown, "check which database it is", code="database")

@@ -23,7 +23,8 @@ QUERY = "query"  # what a ledger and a certificate call the rows of a query, whi
 
 PASSWORD_NEEDED = "password-needed"
 WAYS_TO_GIVE_ONE = (
-    "leave it out: it is asked for, or is taken from the database's own variable (PGPASSWORD) or file (~/.pgpass)"
+    "leave it out: you will be asked for it, or it is read from the database's own variable (PGPASSWORD) or file "
+    "(~/.pgpass)"
 )
 
 
@@ -100,11 +101,11 @@ def address_of(source: str) -> Address | None:
     if not found.group(2):  # as_path wrote a second slash as %2F
         before = f"/{before}" if dialect == SQLITE else before.replace("%2F", "/", 1 if before.startswith("%2F") else 0)
     if "table" in names and QUERY in names:
-        raise InputError("the address names a table and a query", "", "name one of the two", code="address")
+        raise InputError("the address names a table and a query", "", "choose one of the two", code="address")
     if any(names.count(name) > 1 for name in ("table", QUERY)):
         raise InputError("the address names more than one table or query", "", "name one", code="address")
     if COLUMNS in names and "table" not in names:
-        raise InputError("the address names columns and no table", "", "add table=TABLE", code="address")
+        raise InputError("the address names columns but no table", "", "add table=TABLE", code="address")
     columns = tuple(unquote(name) for name in dict(given).get(COLUMNS, "").split(",") if name)
     stated = {name: _value(name, value) for name, value in given if name != COLUMNS}
     options = {name: value for name, value in stated.items() if name not in ("table", QUERY)}
@@ -114,9 +115,7 @@ def address_of(source: str) -> Address | None:
     table, query = stated.get("table", ""), stated.get(QUERY, "").strip().rstrip(";")
     if dialect == SQLITE:
         if not before.startswith("/") or not before[1:]:
-            raise InputError(
-                "the address names no file of SQLite", "", "write sqlite:///FILE?table=TABLE", code="address"
-            )
+            raise InputError("the address names no SQLite file", "", "write sqlite:///FILE?table=TABLE", code="address")
         database, kept = unquote(before[1:]), tuple(options.items())
         return Address(scheme, database=database, options=kept, table=table, columns=columns, query=query)
     who, _, place = before.rpartition("@")
@@ -181,7 +180,7 @@ def require_no_password(words: list[str]) -> None:
         address = address_of(value)
         if address is not None and address.secrets:
             where = option or "the command line"
-            what = "an address on the command line holds a password, which other users of this computer can read there"
+            what = "an address on the command line contains a password, which other users of this computer can read"
             raise ParameterError(what, where, WAYS_TO_GIVE_ONE, code="password-shown")
 
 

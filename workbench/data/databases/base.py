@@ -97,13 +97,13 @@ def missing_table(name: str, known: Sequence[Listed]) -> RefusedError:
     """Return the error for a table that does not exist, with those that do."""
     names = [each.name for each in known]
     listed = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-    hint = f"the tables are {listed}" if names else "this user sees no table in it"
+    hint = f"the tables are {listed}" if names else "this user can see no tables in it"
     return RefusedError(f"there is no table {name!r}{did_you_mean(name, names)}", "", hint, "unknown-table")
 
 
 def not_a_cell(column: str, what: str) -> RefusedError:
     """Return the error for a column that holds no values of a table."""
-    return RefusedError(f"the column holds {what}", f"column {column}", LEAVE_OUT)
+    return RefusedError(f"the column contains {what}", f"column {column}", LEAVE_OUT)
 
 
 def require_names(names: Sequence[str]) -> None:
@@ -115,7 +115,7 @@ def require_names(names: Sequence[str]) -> None:
 
 def has_rows() -> RefusedError:
     """Return the error for an output that exists."""
-    return RefusedError("the table exists already and has rows", "", "name a new table", "output-exists")
+    return RefusedError("the table exists already and has rows", "", "choose a new table name", "output-exists")
 
 
 class TextOfValues:

@@ -67,7 +67,7 @@ class OtherDatabase:
         if connecting:
             return RefusedError("the database cannot be reached or opened", "", "check the address", "database")
         if getattr(error, "connection_invalidated", False) or isinstance(error, OSError):
-            return RefusedError(LOST, "", "run it again when the server runs", "database-lost")
+            return RefusedError(LOST, "", "run it again when the server is running", "database-lost")
         return RefusedError(
             f"the database reports an error ({type(error).__name__})", "", "check the table or the query", "database"
         )

@@ -228,17 +228,17 @@ _REASONS = (
     ("authentication failed", "the database does not accept this user and password", "check both"),
     ("role ", "the database does not know this user", "check the user"),
     ("database ", "the server has no such database", "check its name"),
-    ("no pg_hba.conf entry", "the server does not let this user in from here", "ask its administrator"),
+    ("no pg_hba.conf entry", "the server does not let this user connect from this computer", "ask its administrator"),
     ("invalid ", "the address has a parameter that PostgreSQL does not know", "check the address"),
 )
 """A part of what libpq reports about a connection, what it means and the fix; it may repeat hosts and passwords."""
 _STATES = {
-    "42501": ("this user's rights do not allow that", "ask the administrator of the database"),
+    "42501": ("this user does not have the rights to do that", "ask the administrator of the database"),
     "25006": ("only a SELECT is read", "give one SELECT, which changes nothing"),
-    "57014": ("the database stopped the query", "ask for less"),
+    "57014": ("the database stopped the query", "read less"),
     "53100": ("the disk of the database is full", "free some space and run it again"),
-    "22021": ("a text holds a character that the database cannot store", "drop its column, or write a file"),
-    "22P05": ("a text holds a character that the database cannot store", "drop its column, or write a file"),
+    "22021": ("a text contains a character that the database cannot store", "drop its column, or write a file"),
+    "22P05": ("a text contains a character that the database cannot store", "drop its column, or write a file"),
 }
 
 
@@ -252,7 +252,7 @@ def _refusal(error: Any) -> RefusedError:
             if part in text:
                 code = PASSWORD_NEEDED if "assword" in text else "database"
                 return RefusedError(what, "", hint, code)
-        hint = "check host and port, and whether the server runs"
+        hint = "check the host and port, and that the server is running"
         return RefusedError("the database cannot be reached", "", hint, "database")
     if state in _STATES:
         return RefusedError(_STATES[state][0], "", _STATES[state][1], "database")
@@ -261,10 +261,10 @@ def _refusal(error: Any) -> RefusedError:
         said = details.get(b"PG_DIAG_MESSAGE_PRIMARY", state.encode()).decode("utf-8", "replace")
         return RefusedError(f"the database does not understand the query: {said}", "", "check the query", "database")
     if state.startswith(("57P", "08")) or (not state and "connection" in text.lower()):
-        return RefusedError(LOST, "", "run it again when the server runs", "database-lost")
+        return RefusedError(LOST, "", "run it again when the server is running", "database-lost")
     if state or ("ERROR:" in text and "connection" not in text.lower()):
         what = (
             f"the database reports an error{f' (SQLSTATE {state})' if state else ''} while it reads or writes the rows"
         )
         return RefusedError(what, "", "check the query, or the view", "database")
-    return RefusedError(LOST, "", "run it again when the server runs", "database-lost")
+    return RefusedError(LOST, "", "run it again when the server is running", "database-lost")

@@ -25,7 +25,7 @@ AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i WHERE i.origin = 'pk')
 """
 """A key that has an index is not the number of the row, and may be a text."""
 _SAFE_TO_SAY = re.compile(r'no such (column|table|function): .*|near ".*": syntax error|incomplete input')
-_DAMAGED = ("the file is not an SQLite database, or it is damaged", "", "ask for the file once more", "damaged-file")
+_DAMAGED = ("the file is not an SQLite database, or it is damaged", "", "get a new copy of the file", "damaged-file")
 
 
 class SQLite:
@@ -42,7 +42,7 @@ class SQLite:
             raise RefusedError("there is no such file", "", "check the path", "no-file")
         if write and not file.parent.is_dir():
             raise RefusedError(
-                "the folder of the database does not exist", "", "make it, or name another", "output-place"
+                "the folder of the database does not exist", "", "create it, or choose another", "output-place"
             )
         with _errors_stated():
             mode = "rwc" if write else "ro"
@@ -145,7 +145,7 @@ _DECLARED: dict[type[pl.DataType], str] = {pl.Int64: "INTEGER", pl.Float64: "REA
 
 def _quoted(name: str) -> str:
     if "\0" in name:
-        raise RefusedError("the name of a table or column has a null character", "", "name it otherwise")
+        raise RefusedError("the name of a table or column has a null character", "", "rename it")
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -163,7 +163,7 @@ def _refusal(error: Any) -> RefusedError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "decode to UTF-8" in text:
         return RefusedError(*_DAMAGED)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        what, hint = "another program is writing to the database", "run it again when that has ended"
+        what, hint = "another program is writing to the database", "run it again when that program has finished"
     elif code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         what, hint = "the database cannot be opened", "check the path and its rights"
     elif code == sqlite3.SQLITE_FULL:

@@ -55,7 +55,7 @@ def read_arrays(
     for info in infos:
         if info.file_size > MOST_BYTES:
             what = f"the array {info.filename} is larger than {MOST_BYTES / 2**30:.3g} GiB"
-            raise InputError(what, source, "give it in parts")
+            raise InputError(what, source, "split it into parts")
     found: list[_Header] = []
 
     def judge(heads: Sequence[bytes]) -> list[tuple[int, int]]:
@@ -108,7 +108,7 @@ def _require_fit(images: _Header, labels: _Header, source: str) -> None:
     count = images.shape[0] if images.shape else 0
     if labels.shape not in ((count,), (count, 1)):
         raise InputError(
-            f"there are {count} images and labels of the shape {labels.shape}", source, "give one label an image"
+            f"there are {count} images and labels of shape {labels.shape}", source, "give one label per image"
         )
     needed = _COPIES * images.bytes + _OF_LABELS * labels.bytes + BYTES_PER_IMAGE * count
     require_room(needed, f"the {count:,} images of the archive", source)
@@ -139,7 +139,7 @@ def _planes(images: NDArray[np.generic], source: str) -> NDArray[np.uint8]:
     sides = pixels.shape[1:]
     if pixels.ndim != 4 or sides[0] not in (1, 3) or not len(pixels) or not all(0 < s <= MOST_SIDE for s in sides):
         raise InputError(
-            f"an array of the shape {images.shape} holds no images",
+            f"an array of shape {images.shape} contains no images",
             source,
             "give the shape (n, height, width) or (n, height, width, 3)",
         )

@@ -89,7 +89,7 @@ def _check(files: list[tuple[str, ...]], names: list[str], classes: tuple[str, .
         raise InputError(f"there are more than {MOST_IMAGES:,} images", source, "give them in parts")
     for parts in files:
         if len(parts) == 1:
-            raise InputError(f"{parts[0]} is in no folder of a class", source, "put it into one, or remove it")
+            raise InputError(f"{parts[0]} is not in a class folder", source, "put it into one, or remove it")
         if not parts[-1].lower().endswith(PICTURES):
             raise InputError(f"{'/'.join(parts)} is not a PNG or JPEG image", source, "remove it")
     if len(names) < 2:
@@ -114,7 +114,7 @@ def _below_common(places: list[_Place], source: str, part: str) -> tuple[tuple[s
         elif {top.lower() for top in tops} <= known:
             found = [top for top in sorted(tops) if top.lower() in _SPLITS[part]]
             if not found:
-                raise InputError(f"there is no folder {part}", source, "name the folder of the classes")
+                raise InputError(f"there is no folder {part}", source, "give the folder of the class folders")
             into = found[0]
         else:
             return inside, places
@@ -168,7 +168,7 @@ def _stated(entries: Iterable[zipfile.ZipInfo], source: str) -> Iterable[_Place]
         if not parts or any(_ignored(part) for part in parts if part != ".."):
             continue
         if entry.filename.startswith("/") or "\\" in entry.filename or ".." in parts:
-            raise InputError("a name in the archive leads out of it", source, "pack it again")
+            raise InputError("a name in the archive points outside the archive", source, "pack it again")
         yield _sized(_Place(parts, entry.is_dir(), entry.file_size), source)
 
 
@@ -232,7 +232,7 @@ def _pictures_in(folder: Path) -> list[Path]:
 
 def _require_picture(file: Path) -> None:
     if not is_picture(file):
-        raise InputError(f"{file.name} is not a PNG or JPEG image", str(file), "give images alone")
+        raise InputError(f"{file.name} is not a PNG or JPEG image", str(file), "give image files only")
     if not file.exists():
         raise InputError("there is no such file", str(file), "check the path")
     if file.is_symlink() or not file.is_file():

@@ -54,7 +54,7 @@ def decode(request: Request, emit: Emit, cancel: CancelToken) -> Decoded:
     """Return the pixels of all images of ``request``.
 
     Raises:
-        InputError: a file is no image of 8 bits a channel, or has another size than the first and none was declared.
+        InputError: a file is no image of 8 bits per channel, or has another size than the first and none was declared.
     """
     from workbench.data.isolated_child import restrict
 
@@ -107,9 +107,9 @@ def _opened(data: bytes, name: str, root: str) -> Image:
             warnings.simplefilter("ignore")  # what a library says of a file may hold what is in it
             picture = Library.open(io.BytesIO(data), formats=FORMATS)
             if max(picture.size) > MOST_SIDE:
-                raise InputError(f"{name} has more than {MOST_SIDE:,} pixels a side", root, "make it smaller")
+                raise InputError(f"{name} has more than {MOST_SIDE:,} pixels per side", root, "make it smaller")
             if picture.mode not in _MODES:
-                raise InputError(f"{name} has more than 8 bits a channel", root, "save it with 8 bits a channel")
+                raise InputError(f"{name} has more than 8 bits per channel", root, "save it with 8 bits per channel")
             picture.load()
     except InputError:
         raise

@@ -54,7 +54,7 @@ def _labels_beside(file: Path) -> Path:
     plain = file.name.removesuffix(GZIP)
     for images, labels in _NAMES:
         if labels in plain:
-            raise InputError("this is the file of labels", str(file), "name the file of images, which is beside it")
+            raise InputError("this is the file of labels", str(file), "give the file of images from the same folder")
         if images in plain:
             name = plain.replace(images, labels)
             for found in (file.with_name(name), file.with_name(name + GZIP)):
@@ -86,7 +86,7 @@ class _File:
         shape = tuple(int.from_bytes(head[k : k + 4], "big") for k in range(4, self.begin, 4))
         size = math.prod(shape)
         if size > MOST_BYTES or any(side > MOST_SIDE for side in shape[1:]):
-            raise InputError("the header promises more than can be read", source, "fetch the file again")
+            raise InputError("the header declares more data than can be read", source, "fetch the file again")
         if size == 0:
             raise InputError(f"the file holds no {self.what}", source, "give a file with rows")
         require_possible(size, self.file, source)

@@ -59,7 +59,7 @@ def require_room(needed: int, what: str, source: str) -> None:
         raise InputError(
             f"{what} would take {needed / 2**30:.3g} GiB of memory, and only {SHARE * free / 2**30:.3g} is available",
             source,
-            "close other programs, or give it in parts",
+            "close other programs, or split it into parts",
         )
 
 
@@ -155,7 +155,7 @@ class ImageShape:
             [stated[name] for name in names if isinstance(stated.get(name), int)] if isinstance(stated, dict) else []
         )
         if len(sides) != 3 or sides[0] not in (1, 3) or not all(1 <= side <= MOST_SIDE for side in sides):
-            raise ParameterError("the shape of the images is not one", where, "give the file as it was written")
+            raise ParameterError("the shape of the images is not valid", where, "give the original file")
         return cls(*sides)
 
     def __str__(self) -> str:

@@ -93,7 +93,7 @@ def require_possible(size: int, file: Path, source: str) -> None:
     """
     own = file.stat().st_size
     if size > (_MOST_PER_BYTE * own + _LEAST if Stored(file).packed else own):
-        raise InputError("the header promises more than the file can hold", source, "fetch the file again")
+        raise InputError("the header declares more data than the file can contain", source, "fetch the file again")
 
 
 def content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> bytearray:
@@ -103,7 +103,7 @@ def content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> 
         InputError: it cannot be read, is damaged, or holds more than ``most`` bytes or than there is memory for.
     """
     source, found = str(file), bytearray()
-    more = InputError(f"the file holds more than {most / 2**30:.3g} GiB", source, "give it in parts")
+    more = InputError(f"the file contains more than {most / 2**30:.3g} GiB", source, "split it into parts")
 
     def take(piece: _Piece) -> None:
         if len(found) + len(piece.data) > most:
@@ -141,7 +141,7 @@ class _Room:
 
     def _other(self, found: str) -> InputError:
         name = f"the array {self._file.member} is damaged: its" if self._file.member else "the"
-        what = f"{name} header promises {len(self._room):,} bytes and {found} follow"
+        what = f"{name} header declares {len(self._room):,} bytes and {found} follow"
         return InputError(what, str(self._file.path), "the file was cut short or changed: fetch it again")
 
 

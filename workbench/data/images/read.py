@@ -27,18 +27,18 @@ class ImageOptions(Parameters):
         default=None,
         shortest=2,
         empty="as in the files",
-        help="names of the classes of images, in the order of their codes",
+        help="names of the image classes, in the order of their codes",
     )
     image_size: int | None = integer(
         default=None,
         at_least=4,
         upto=MOST_SIDE,
         empty="as in the files",
-        help="side of the square that images of class folders are resized to",
+        help="side in pixels of the square that images in class folders are resized to",
     )
-    grey: bool = boolean(default=False, help="leave out the colour of images of class folders")
+    grey: bool = boolean(default=False, help="read images in class folders as greyscale")
     rows_per_person: int = integer(
-        default=1, at_least=1, upto=10**6, help="the most images of one person, which multiply the cost"
+        default=1, at_least=1, upto=10**6, help="maximum images per person; multiplies the cost"
     )
 
 

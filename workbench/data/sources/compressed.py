@@ -118,7 +118,7 @@ def _refuse_binary(head: bytes) -> None:
 
     inside = KINDS[kind][1] if (kind := kind_of(head)) else name_of_binary(head)
     if inside:
-        raise RefusedError(f"what is packed in the file is no text: {inside}", "", "unpack it first", "wrong-file-type")
+        raise RefusedError(f"the packed file is not text: {inside}", "", "unpack it first", "wrong-file-type")
 
 
 def _exactly(stream: IO[bytes], count: int) -> bytes:
@@ -148,7 +148,7 @@ def read(file: SourceFile) -> Table:
             return found.table
         view = _view(cast("IO[bytes]", unpacked), file.source)
         if not len(view):
-            raise InputError("what is packed in the file is empty", file.source, "give a file with rows")
+            raise InputError("the packed file is empty", file.source, "give a file with rows")
         table = delimited.read(dataclasses.replace(file, path=None, view=view))
         return table.replaced(facts=found.facts)
 

@@ -60,14 +60,14 @@ def rows_of(pieces: Iterable[bytes], options: dict[str, Any], facts: dict[str, A
             if len(lines.rows) == _AT_ONCE:
                 parts.append(lines.taken())
     parts.append(lines.taken())
-    notices = [f"the column {name} is left out: it holds {what}" for name, what in lines.left_out.items()]
+    notices = [f"the column {name} is left out: it contains {what}" for name, what in lines.left_out.items()]
     if lines.uneven:
-        notices.append(f"{lines.uneven} of the lines cannot be used: read as empty (all values missing)")
+        notices.append(f"{lines.uneven} lines cannot be used and are read as empty (all values missing)")
     columns = [name for name in lines.columns if name not in lines.left_out]
     if lines.left_out and not columns:
         name, what = next(iter(lines.left_out.items()))
         raise RefusedError(
-            f"the column holds {what}",
+            f"the column contains {what}",
             f"column {name}",
             "write them as text or numbers, or write the file without the column",
         )
@@ -111,7 +111,7 @@ class _Lines:
     def add(self, number: int, line: bytes) -> None:
         try:
             found = self._decoder.decode(line.decode("utf-8").strip())
-            what = "" if isinstance(found, dict) else "holds no object"
+            what = "" if isinstance(found, dict) else "contains no object"
         except UnicodeDecodeError:
             what = "is not UTF-8"
         except _RepeatedError:

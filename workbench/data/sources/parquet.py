@@ -78,7 +78,7 @@ def opened(path: Path, options: dict[str, Any]) -> Opened | Unpacked:
     for name in first:
         if len({schema[name] for schema in schemas}) > 1:
             raise RefusedError(
-                "the column has different types in the files of the folder", f"column {name}", "write it with one"
+                "the column has different types in the files of the folder", f"column {name}", "write it with one type"
             )
     if options.get("outline"):
         return _outline(files, keys, {name: schemas[0][name] for name in first}, facts)

@@ -53,7 +53,7 @@ def _cells(path: Path, source: str, size: int, asked: dict[str, Any], rows: int)
     table = isolated(file, _NAME, _MODULE, asked=asked).table
     assert table is not None  # no bytes without a place for them
     if table.rows != rows:
-        raise InputError("the file changed while it was read", source, "run it again when nobody writes to it")
+        raise InputError("the file changed while it was read", source, "run it again when nobody is writing to it")
     return table.frame
 
 

@@ -138,7 +138,7 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
     if stated:
         if len(stated) != len(names):
             raise RefusedError(
-                f"the sheet has {len(names)} columns, and {len(stated)} names were stated",
+                f"the sheet has {len(names)} columns, and {len(stated)} names were given",
                 "",
                 "use --names with one name for each",
             )

@@ -58,7 +58,7 @@ def opened(path: Path, options: dict[str, Any]) -> Opened:
         cells, _ = reader(str(path), output_format="dict", **known, **({"user_missing": values} if coded else {}))
     except (pyreadstat.ReadstatError, UnicodeError) as error:
         if "invalid byte sequence" in str(error) or isinstance(error, UnicodeError):
-            raise RefusedError("text in the file does not fit its encoding", "", "state it", "encoding") from None
+            raise RefusedError("the text in the file does not match its encoding", "", "state it", "encoding") from None
         raise
     columns = list(meta.column_names)
     missing = _missing(meta)

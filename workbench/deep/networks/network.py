@@ -163,7 +163,7 @@ def begun(module: nn.Sequential, *, zero: bool = False) -> nn.Sequential:
 LOGISTIC = Network(
     "logistic",
     "Logistic regression, DP-SGD",
-    "It weighs every column once for each class.",
+    "It has one weight for each column and class.",
     hidden=(),
     short="Logistic, DP-SGD",
 )

@@ -91,7 +91,7 @@ class ScatterLinear(Network):
 SCATTER_LINEAR = ScatterLinear(
     "scatter-linear",
     "Linear layer on scattering features",
-    "It weighs fixed wavelet features of images (as a table: grey ones of 28 × 28, given as 784 columns).",
+    "It is linear in fixed wavelet features of images (as a table: grey ones of 28 × 28, given as 784 columns).",
     short="Scattering, DP-SGD",
     on_images=(("batch", 4096), ("epochs", 15), ("lr", 8.0), ("clip", 0.1), ("momentum", 0.9)),
 )
@@ -147,7 +147,7 @@ def public_directions() -> tuple[Tensor, Tensor]:
 SCATTER_UPRIGHT = ScatterUpright(
     "scatter-upright",
     "Linear layer on upright characters",
-    "It sets each written character upright and in the middle, then weighs fixed wavelet features; 784 columns.",
+    "It straightens and centres each handwritten character, then is linear in fixed wavelet features; 784 columns.",
     short="Upright, DP-SGD",
     on_images=(("batch", 4096), ("epochs", 15), ("lr", 5.0), ("clip", 0.1), ("momentum", 0.9)),
 )

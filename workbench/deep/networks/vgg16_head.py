@@ -62,7 +62,7 @@ class VggHead(Network):
         if options["weights"] is None:
             raise ParameterError(
                 f"the network “{self.title}” needs the public weights of VGG16",
-                hint=give("weights", "name their file, safetensors or a state dict of torch (--weights FILE)"),
+                hint=give("weights", "give their file, safetensors or a PyTorch state dict (--weights FILE)"),
                 field="weights",
             )
         return self.with_weights(options["weights"], options["weights_sha256"], int(options["reduction"]))
@@ -71,7 +71,7 @@ class VggHead(Network):
         """Return the network with the weights in ``file``, whose SHA-256 is ``checksum`` where one is given."""
         found = _checksum(file)
         if checksum is not None and checksum.lower() != found:
-            raise InputError("the weights are not those of the checksum", file, "give the file that it was made of")
+            raise InputError("the weights do not match their checksum", file, "give the file with this checksum")
         return replace(self, weights=file, checksum=found, reduction=reduction)
 
     def facts(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class VggHead(Network):
                 hint=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
             )
         if not isinstance(stated, dict) or str(stated.get("reduction")) not in REDUCTIONS:
-            raise ParameterError("the card has no facts of the frozen part", hint="give the folder as it was released")
+            raise ParameterError("the card does not describe the frozen part", hint="get the original folder")
         return self.with_weights(str(weights), str(stated.get("weights_sha256")), int(stated["reduction"]))
 
     @property
@@ -159,7 +159,7 @@ def _checksum(file: str) -> str:
 @lru_cache(maxsize=4)
 def _sha256(file: str, _: int, size: int) -> str:
     if size > _MOST_BYTES:
-        raise InputError("the file of weights is larger than 2 GiB", file, "give those of VGG16")
+        raise InputError("the file of weights is larger than 2 GiB", file, "give the weights of VGG16")
     digest = hashlib.sha256()
     with Path(file).open("rb") as stream:
         while chunk := stream.read(1 << 20):
@@ -191,7 +191,7 @@ def _convolutions(file: str, checksum: str) -> nn.Sequential:
     for name, expected in module.state_dict().items():
         given = found.get(f"features.{name}", found.get(name))
         if not isinstance(given, torch.Tensor) or given.shape != expected.shape or not torch.isfinite(given).all():
-            raise InputError(f"the file does not hold VGG16's weights: {name} is missing or wrong", file, "give others")
+            raise InputError(f"the file is not VGG16's weights: {name} is missing or wrong", file, "give other weights")
         state[name] = given.float()
     module.load_state_dict(state)
     return module.eval().requires_grad_(requires_grad=False)
@@ -208,20 +208,20 @@ def _state(file: str, data: bytes) -> dict[str, Any]:
             return dict(load(data))
         found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except (ValueError, RuntimeError, KeyError, EOFError, pickle.UnpicklingError):
-        raise InputError("the file holds no weights", file, "give safetensors or a state dict of torch") from None
+        raise InputError("the file contains no weights", file, "give safetensors or a PyTorch state dict") from None
     except Exception as error:
         if type(error).__name__ != "SafetensorError":
             raise
-        raise InputError("the file holds no weights", file, "give safetensors or a state dict of torch") from None
+        raise InputError("the file contains no weights", file, "give safetensors or a PyTorch state dict") from None
     if not isinstance(found, dict):
-        raise InputError("the file holds no state dict", file, "save module.state_dict()")
+        raise InputError("the file contains no state dict", file, "save module.state_dict()")
     return found
 
 
 VGG16_HEAD = VggHead(
     "vgg16-head",
     "VGG16 with a private head",
-    "It weighs features that VGG16 has learned from public images; their weights are a file of yours.",
+    "It classifies by features that VGG16 learned from public images; you provide the file of its weights.",
     short="VGG16, DP-SGD",
     hidden=(HIDDEN,),
     options=("weights", "weights_sha256", "reduction"),

@@ -355,7 +355,7 @@ class Session(QObject):
 
     @property
     def exceeds_offer(self) -> bool:
-        """Whether the plan's ε is more than is offered to those who get the release, so that none is highlighted."""
+        """Whether the plan's ε is above the range for those who get the release, so that none is highlighted."""
         return self.questions.offered(self.plan.epsilon) != self.plan.epsilon
 
     @property

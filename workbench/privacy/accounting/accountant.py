@@ -150,7 +150,7 @@ def event_of(
     most = rows // batch
     if bands > most:
         raise ParameterError(
-            f"{rows:,} rows have no {bands} parts with a batch of {batch:,} rows in each",
+            f"{rows:,} rows cannot be divided into {bands} parts of at least {batch:,} rows each",
             hint=f"give bands of at most {most}, or a smaller batch",
             field="bands",
         )

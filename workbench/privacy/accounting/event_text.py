@@ -130,7 +130,7 @@ def _simple(kind: str, plain: Mapping[str, Any], label: str, where: str, deep: i
         case _:
             parts = plain.get("event" if kind == "all" else "part")
             if not isinstance(parts, list) or not parts or len(parts) > MOST_EVENTS:
-                raise ParameterError(f"{kind} has no list of events", where, "write the events that it is made of")
+                raise ParameterError(f"{kind} has no list of events", where, "list the events that it consists of")
             made = tuple(from_plain(one, f"{where}, part {n}", deep + 1) for n, one in enumerate(parts, 1))
             return Composed(made, label) if kind == "all" else Parallel(made, label)
 

@@ -79,7 +79,7 @@ def _of(event: CostEvent, rows: int) -> list[Leaves]:
                 return [{}]
             if event.bands > 1 and rows > 1:  # they may be in several parts, whose turns overlap
                 raise ParameterError(
-                    "what several rows of a person cost together is not known of steps with correlated noise",
+                    "the cost of several rows per person is not known for steps with correlated noise",
                     hint="state their ε and δ",
                 )
             turns = event.independent()
@@ -201,6 +201,6 @@ def _within(value: float, name: str) -> float:
 
 def _too_many() -> ParameterError:
     return ParameterError(
-        f"the parallel parts combine in more than {MOST_ALTERNATIVES} ways that have to be composed one by one",
+        f"the parallel parts have more than {MOST_ALTERNATIVES} combinations, each composed separately",
         hint="give each parallel event parts of one kind, or state its largest part alone",
     )

@@ -67,8 +67,8 @@ def solve(
     missing = [name for name, value in found.items() if value is None]
     if len(missing) != 1:
         raise ParameterError(
-            f"{len(missing)} of epsilon, sigma, epochs and batch are open",
-            hint="give three of them; the fourth one is found",
+            f"{len(missing)} of epsilon, sigma, epochs and batch are not given",
+            hint="give three of them; the fourth is computed",
         )
     if epsilon is not None and not 0 < epsilon <= 1e6:
         raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", hint="give an ε such as 3")
@@ -113,15 +113,15 @@ def _most(costs: Callable[[int, str], float], epsilon: float, accountant: str, m
 
 
 _LIKELY = 0.95
-_ROWS = {"at_least": 1, "upto": 10**12, "help": "rows of the table, public"}
-_BATCH = {"at_least": 1, "upto": 10**12, "help": "expected rows of a batch"}
-_NOISE = {"at_least": LEAST_NOISE, "upto": MOST_NOISE, "symbol": "σ", "help": "noise over clipping norm"}
+_ROWS = {"at_least": 1, "upto": 10**12, "help": "rows in the table (public)"}
+_BATCH = {"at_least": 1, "upto": 10**12, "help": "expected rows per batch"}
+_NOISE = {"at_least": LEAST_NOISE, "upto": MOST_NOISE, "symbol": "σ", "help": "noise σ divided by the clipping norm"}
 _EPOCHS = {"at_least": 1, "upto": 10**9, "help": "expected passes over the table"}
 _BANDS: dict[str, Any] = {
     "default": 1,
     "at_least": 1,
     "upto": MOST_BANDS,
-    "help": "how many steps share noise, so that later ones take part of it back; helps small batches at larger ε",
+    "help": "how many steps have correlated noise, which later steps partly cancel; helps small batches at larger ε",
 }
 _DELTA = {"below": 1, "symbol": "δ", "help": "chance that the guarantee fails"}
 _EPSILON = {"upto": 1e6, "symbol": "ε"}
@@ -164,7 +164,7 @@ class BeliefBudget(Parameters):
     """What someone believes before a release."""
 
     epsilon: float = real(at_least=0, **_EPSILON, help="privacy loss, as the certificate or ledger states it")
-    prior: float = real(at_least=0, upto=1, symbol="p", help="belief before the release, a probability")
+    prior: float = real(at_least=0, upto=1, symbol="p", help="prior probability, before the release")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ class NoiseBudget(Parameters):
     """Noise that is added to one number."""
 
     epsilon: float = real(**_OF_NOISE, help="privacy loss")
-    sensitivity: float = real(above=0, upto=1e9, default=1.0, symbol="Δ", help="how far one row moves the number")
+    sensitivity: float = real(above=0, upto=1e9, default=1.0, symbol="Δ", help="most that one row changes the number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,14 +213,14 @@ class GroupBudget(Parameters):
 
     epsilon: float = real(at_least=0, **_EPSILON, help="privacy loss of one row")
     delta: float = real(at_least=0, below=1, default=0.0, symbol="δ", help="chance that the guarantee of one row fails")
-    rows: int = integer(at_least=1, upto=10**6, help="rows of one person")
+    rows: int = integer(at_least=1, upto=10**6, help="rows per person")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComposeBudget(Parameters):
     """A list of events in a file."""
 
-    delta: str | None = text(default=None, symbol="δ", help="delta of the whole (default: the one in the file, else 0)")
+    delta: str | None = text(default=None, symbol="δ", help="delta of the total (default: the one in the file, else 0)")
 
 
 def dpsgd(asked: DpSgdBudget) -> dict[str, Any]:
@@ -316,7 +316,7 @@ def _shuffle(asked: ShuffleBudget) -> dict[str, Any]:
         "exact": found.exact,
         "closed_form": found.closed,
         "relation": "replace-one",
-        "trust": "somebody other than the analyst shuffles the reports and removes every name",
+        "trust": "someone other than the analyst shuffles the reports and removes every name",
     }
 
 
@@ -380,11 +380,11 @@ class Question:
 QUESTIONS: dict[str, Question] = {
     "dpsgd": Question("cost of a DP-SGD run before it starts", DpSgdBudget, dpsgd),
     "gaussian": Question("noise of a Gaussian release", GaussianBudget, _gaussian),
-    "belief": Question("how far a belief can move", BeliefBudget, _belief),
+    "belief": Question("how much a belief can change", BeliefBudget, _belief),
     "solve": Question("any one of epsilon, noise, epochs and batch from the others", SolveBudget, _solved),
     "laplace": Question("error of Laplace noise", NoiseBudget, _laplace),
-    "staircase": Question("error of staircase noise, beside Laplace's", NoiseBudget, _staircase),
+    "staircase": Question("error of staircase noise, compared with Laplace's", NoiseBudget, _staircase),
     "randomised-response": Question("error of randomised response", ResponseBudget, _response),
-    "shuffle": Question("what shuffling local reports adds", ShuffleBudget, _shuffle),
-    "group": Question("what a person with several rows is guaranteed", GroupBudget, _group),
+    "shuffle": Question("privacy amplification by shuffling local reports", ShuffleBudget, _shuffle),
+    "group": Question("group privacy: the guarantee of a person with several rows", GroupBudget, _group),
 }

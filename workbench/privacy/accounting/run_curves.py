@@ -82,7 +82,7 @@ def orders_curve(run: TrainingRun, accountant: str, *, quick: bool = False) -> t
     """
     at_orders = accountant_named(accountant).at_orders
     if at_orders is None:
-        raise ParameterError(f"the accountant {accountant} has no orders", hint="choose rdp or rdp-classic")
+        raise ParameterError(f"the accountant {accountant} has no Rényi orders", hint="choose rdp or rdp-classic")
     orders, divergence = renyi_of_run(run.event) if quick else renyi(run.event)
     epsilons = at_orders(orders, divergence, run.delta)
     kept = np.isfinite(epsilons)

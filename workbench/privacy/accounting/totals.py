@@ -114,8 +114,8 @@ class Totals:
 
 
 _NEEDS_DELTA = "needs a delta above that of the releases"
-_NOT_EPSILON = "is for releases with an (epsilon, delta) of their own, and this list has others"
-_NOT_SAMPLED = "knows no divergence of a subsampled step for a person with several rows"
+_NOT_EPSILON = "applies only to releases with their own (epsilon, delta), and this list has others"
+_NOT_SAMPLED = "does not apply to subsampled steps when a person has several rows"
 _NO_GRID = "needs a larger delta, a smaller loss, or an event other than zCDP"
 
 Bound = tuple[float, float | None]  # an upper bound on ε, and the Rényi order that gave it, where there is one
@@ -252,7 +252,7 @@ MIXED_ACCOUNTANTS: tuple[MixedAccountant, ...] = (
         name="zcdp",
         title="zero-concentrated (Bun & Steinke 2016)",
         bound=lambda m: m.zcdp,
-        why_not="knows no rho of a subsampled step",
+        why_not="does not apply to subsampled steps",
     ),
     MixedAccountant(
         name=RDP_CLASSIC.name, title=RDP_CLASSIC.title, bound=lambda m: m.rdp_classic, why_not=_NOT_SAMPLED

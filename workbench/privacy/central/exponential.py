@@ -79,7 +79,7 @@ def _require_choice(scores: NDArray[Any], sensitivity: int, epsilon: float) -> N
     if not EPSILON_LEAST <= epsilon < math.inf:
         raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", hint="give a larger one")
     if not len(scores) or sensitivity < 1 or not -_MOST_SCORE < scores.min() <= scores.max() < _MOST_SCORE:
-        raise ParameterError("the scores of a choice are not whole numbers of 56 bits")
+        raise ParameterError("the scores of a choice are not 56-bit whole numbers")
 
 
 def exponential_choice(scores: Scores, sensitivity: int, epsilon: float, noise: CentralNoise) -> int:

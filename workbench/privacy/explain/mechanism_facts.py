@@ -43,15 +43,15 @@ class CellOptions(Parameters):
         """Return the cells, or raise :class:`ParameterError` where the options contradict each other."""
         if self.domain is not None:
             if any(v is not None for v in (self.lower, self.upper, self.cells)):
-                raise ParameterError("--domain and --lower, --upper, --cells exclude each other", hint="give one kind")
+                raise ParameterError("--domain excludes --lower, --upper and --cells", hint="give only one kind")
             return Cells(size=len(self.domain))
         if self.lower is None or self.upper is None:
             raise ParameterError("the cells are not given", hint="give --lower, --upper and --cells, or --domain a,b,c")
         made = Cells.line(self.lower, self.upper, self.cells or _DEFAULT_CELLS)
         if made.values is None or not np.all(np.diff(made.values) > 0):
             raise ParameterError(
-                f"{made.size} cells between {self.lower:g} and {self.upper:g} are too fine for a double",
-                hint="ask for fewer cells, or a wider range",
+                f"{made.size} cells between {self.lower:g} and {self.upper:g} are too close for double precision",
+                hint="use fewer cells, or a wider range",
             )
         return made
 
@@ -61,13 +61,13 @@ class CentralOptions(Parameters):
     """What a central mechanism is asked for, beside ε."""
 
     delta: float | None = real(
-        default=None, above=0, below=1, symbol="δ", help="of a central Gaussian mechanism: chance that it fails"
+        default=None, above=0, below=1, symbol="δ", help="for a central Gaussian mechanism: chance that it fails"
     )
     sensitivity: float | None = real(
-        default=None, above=0, upto=1e9, symbol="Δ", help="of a central mechanism: how far one row moves the answer"
+        default=None, above=0, upto=1e9, symbol="Δ", help="for a central mechanism: how much one row changes the answer"
     )
     scores: tuple[str, ...] | None = texts(
-        default=None, shortest=2, help="of a central choice: the scores, such as 3,2,0"
+        default=None, shortest=2, help="for a central choice: the scores, such as 3,2,0"
     )
 
     @property

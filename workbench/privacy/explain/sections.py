@@ -61,8 +61,8 @@ def sections(epsilon: float, delta: float = 0.0) -> tuple[Section, ...]:
 
 REPLACED = (
     "Changing one fact about a person puts one row in place of another. For noisy rows, ε bounds exactly that. For "
-    "statistics, synthetic rows and models, ε is about a row that becomes empty: for those, enter the certificate's "
-    "replace-one ε here, which is at most twice as large."
+    "statistics, synthetic rows and models, ε is about a row that becomes empty: for those, enter the replace-one ε "
+    "from the certificate here, which is at most twice as large."
 )
 """Which ε of a certificate bounds a belief about a fact."""
 
@@ -74,8 +74,8 @@ def _belief(epsilon: float, delta: float) -> Section:
     text = [
         "ε limits how much a release can change what anyone believes about one person. Think of someone who wants to "
         "know one fact about a person, and who knows every other row of the table.",
-        f"At ε = {number(epsilon)}, the release multiplies the odds of that fact by at most {factor(epsilon)}. Someone "
-        f"who was 50 % sure ends between {percent(reached.low)} and {percent(reached.high)}.",
+        f"At ε = {number(epsilon)}, the release multiplies the odds of that fact by at most {factor(epsilon)}. "
+        f"Someone who was 50 % sure ends up between {percent(reached.low)} and {percent(reached.high)}.",
         f"Put as a game: someone who sees the release guesses whether the person's row was in the table or empty, each "
         f"being equally likely. The best guess is right in at most {percent(guess)} of such games. A coin is right in "
         f"50 %.",
@@ -84,13 +84,13 @@ def _belief(epsilon: float, delta: float) -> Section:
     if delta:
         text.append(f"{DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}.")
     rows = tuple((percent(b.prior), percent(b.low), percent(b.high)) for b in (posterior(epsilon, p) for p in PRIORS))
-    table = Table(("sure before, p", "at least: p / (p + e^ε (1 − p))", "at most: p / (p + e^−ε (1 − p))"), rows)
+    table = Table(("prior probability p", "at least p / (p + e^ε (1 − p))", "at most p / (p + e^−ε (1 − p))"), rows)
     return Section("belief", "How much can anyone learn about one person?", tuple(text), table)
 
 
 def _insurance(epsilon: float, delta: float) -> Section:
     most = f"{PREMIUM * math.exp(epsilon):,.0f}" if epsilon <= 10 else f"{factor(epsilon)} times as much"
-    beside = " Because of δ, add δ times the highest premium that there is." if delta else ""
+    beside = " Because of δ, add δ times the highest possible premium." if delta else ""
     text = (
         f"An insurer sets premiums from a private study. If your row were empty, you would pay {PREMIUM:,} a year on "
         f"average. With your row in the study you pay at most {most} on average: e^ε = {factor(epsilon)} times as "
@@ -157,7 +157,7 @@ def _group(epsilon: float, delta: float) -> Section:
         whole, fails = group(epsilon, delta, count)
         stated = number(whole) + (f", δ = {small(fails)}" if delta else "")
         rows.append((f"{count}", stated, percent(posterior(whole, 0.5).high)))
-    table = Table(("rows of one person", "their ε", "from 50 % sure to at most"), tuple(rows))
+    table = Table(("rows per person", "their ε", "from 50 % sure to at most"), tuple(rows))
     return Section("group", "What if one person has several rows?", text, table)
 
 
@@ -166,8 +166,8 @@ TRUST = Section(
     "Who has to be trusted?",
     (
         "The same ε can be reached in three places, which differ in who sees the true values.",
-        "The fewer others a person has to trust, the more noise a given ε needs. At a small ε, a count of n people has "
-        "an error of about 1/ε in the central model, and of about √n/ε in the local one. The shuffled model lies "
+        "The fewer others a person has to trust, the more noise a given ε needs. At a small ε, a count of n people "
+        "has an error of about 1/ε in the central model, and of about √n/ε in the local one. The shuffled model is "
         "between them.",
     ),
     Table(
@@ -209,7 +209,7 @@ ANONYMITY = Section(
         ("if…", "k-anonymity", "differential privacy"),
         (
             ("all rows of a class share the secret", "the secret is out", "the bound of ε holds"),
-            ("someone knows more than was expected", "classes can be narrowed down", "the bound of ε holds"),
+            ("someone knows more than expected", "classes can be narrowed down", "the bound of ε holds"),
             ("two releases are compared", "people in both can be singled out", "their ε add up"),
             ("the method is known", "its choices can reveal something of the rows", "the bound of ε holds"),
             ("someone asks how much is learnt", "there is no figure for it", "at most e^ε"),

@@ -35,7 +35,7 @@ class Cells:
             raise ParameterError("a mechanism needs at least 2 cells", hint="declare a wider domain")
         if self.values is not None:
             if self.values.shape != (self.size,):
-                raise ParameterError("the cells and their values differ in number")
+                raise ParameterError("there are not as many values as cells")
             self.values.setflags(write=False)  # equal columns share them
 
     @property

@@ -32,7 +32,7 @@ def odds(epsilon: float) -> Fraction:
 def places(cells: Cells) -> NDArray[np.float64]:
     """Return where each value lies between the bounds, (s,), from 0 to 1."""
     if cells.values is None:
-        raise ParameterError("these cells are names, which have no place between bounds")
+        raise ParameterError("these cells are names, which have no order between bounds")
     values = cells.values
     out: NDArray[np.float64] = (values - values[0]) / (values[-1] - values[0])
     return out

@@ -23,7 +23,7 @@ class RapporParameters(Parameters):
 
     k: int = integer(default=128, at_least=1, upto=MOST_BITS, symbol="k", help="bits of a report")
     h: int = integer(default=2, at_least=1, upto=16, symbol="h", help="hash functions of the Bloom filter")
-    m: int = integer(default=16, at_least=1, upto=4096, symbol="m", help="cohorts; each has hash functions of its own")
+    m: int = integer(default=16, at_least=1, upto=4096, symbol="m", help="cohorts; each has its own hash functions")
     p: float = real(
         default=0.5, at_least=0, upto=1, symbol="p", help="chance that a 0 of the permanent answer is reported as 1"
     )
@@ -46,7 +46,7 @@ class RapporParameters(Parameters):
             raise ParameterError(f"h = {self.h} hash functions need at least as many bits, and k = {self.k}", field="h")
         if self.p == self.q:
             raise ParameterError(
-                f"p = q = {self.p:g}: a report would say nothing", hint="give another p or q", field="q"
+                f"p = q = {self.p:g}: a report would contain no information", hint="give another p or q", field="q"
             )
         if self.f == 1:
             raise ParameterError("f = 1: every answer would be a coin toss", hint="give f below 1", field="f")

@@ -43,11 +43,11 @@ _NEIGHBOURS = (
 _ERRORS_OF_VALUES = (
     "Expected error: of a number, the mean distance between the released and the true value, in its own unit; of a "
     "category, the chance that it was changed. Each is the mean over the values that the column can have. It follows "
-    "from the mechanism alone and is the same whatever the rows say."
+    "from the mechanism alone and does not depend on the rows."
 )
 _MOST_SHOWN, _NAMED = 120, 8
 _ERRORS_OF_COUNTS = (
-    "Expected error: the mean absolute noise of each number, counted in rows that contribute as much as a row may. "
+    "Expected error: the mean absolute noise of each number, in units of the largest contribution of one row. "
 )
 _LAPLACE = "The noise is discrete Laplace: 1 / sinh(ε/Δ) for a query of sensitivity Δ."
 _GAUSSIAN = "The noise is discrete Gaussian: σ² = Δ²/(2ρ) for a query of sensitivity Δ."
@@ -56,12 +56,12 @@ _FAR = 50.0  # from this σ on, the mean absolute noise is that of the continuou
 _TRAINING = {
     "noise_multiplier": "Noise multiplier σ",
     "clip": "Clipping norm C",
-    "target_unclipped_quantile": "Share of rows that the norm follows",
-    "clipbound_learning_rate": "Pace of the norm",
+    "target_unclipped_quantile": "Share of rows not clipped",
+    "clipbound_learning_rate": "Learning rate of the norm",
     "unclipped_num_std": "Standard deviation of the noise on the count of unclipped rows",
     "last_clip": "Clipping norm after the last step",
-    "bands": "Steps that share noise",
-    "power": "Power of the prefix sums that the noise is made by",
+    "bands": "Steps with correlated noise",
+    "power": "Power of the prefix sums in the noise",
     "noise_standard_deviation": "Standard deviation of the noise",
     "sample_rate": "Sample rate",
     "steps": "Steps",
@@ -127,7 +127,7 @@ def _facts(stated: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         made = stated.get(MADE_FROM)
         yield "Model", _model(stated["model"])[0]
         yield "Trained on", f"the release {made['file']}" if made else counted(stated["rows"], "row")
-        yield "Predicts or leaves out", "nothing" if _alone(stated) else stated["inputs"][-1]["name"]
+        yield "Target, predicted or left out", "nothing" if _alone(stated) else stated["inputs"][-1]["name"]
         yield "Trained", day(stated["time"])
         yield "Made by", program(stated)
         return
@@ -183,7 +183,7 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
     of_delta = f" {sentence(DELTA_NOTE)}" if delta else ""
     facts = [
         ("ε, δ", f"{claims['epsilon']}, {claims['delta']}"),
-        ("e^ε", f"{factor}: the most by which the odds that a person's rows were read, and no empty ones, can change"),
+        ("e^ε", f"{factor}: the most by which the odds that a person's rows were used, not empty ones, can change"),
         ("Privacy unit", _privacy_unit(persons, rows_per_person)),
         ("Neighbours", f"{claims['relation']}, the number of rows n public"),
         *([("Rows of the second table", f"{stated[JOINED_ROWS]:,}, public")] if both else []),
@@ -201,12 +201,13 @@ def _guarantee(stated: Mapping[str, Any], rows_per_person: int) -> Section:
         FactList(tuple(facts)),
         Paragraph(claims["statement"]),
         Paragraph(
-            "What it means: a fact about one person is one row in place of another, which the replace-one figures "
-            "bound. Someone who sees the release, and knows everything else, can become no surer of it than this."
+            "What it means: changing a fact about one person replaces one row by another, which the replace-one "
+            "figures bound. Someone who sees the release and knows everything else can become no surer of the "
+            "fact than this table says."
         ),
         belief_table(other["epsilon"]),
         Paragraph(
-            f"Each line is p / (p + e^∓ε (1 − p)) for the belief p from before, at the ε of replace-one.{of_delta}",
+            f"Each line is p / (p + e^∓ε (1 − p)) for the prior probability p, at the replace-one ε.{of_delta}",
             "muted",
         ),
         FactList((("Randomness", claims["randomness"]),)),
@@ -218,7 +219,7 @@ def belief_table(epsilon: float) -> Grid:
     """Return by how sure someone was before how sure they can become."""
     beliefs = [posterior(epsilon, prior) for prior in PRIORS]
     rows = tuple((share(b.prior), share(b.low), share(b.high)) for b in beliefs)
-    return Grid(("sure before", "at least, after", "at most, after"), rows, (0, 1, 2))
+    return Grid(("prior probability", "afterwards, at least", "afterwards, at most"), rows, (0, 1, 2))
 
 
 def _not_covered(stated: Mapping[str, Any]) -> Section:
@@ -245,9 +246,9 @@ def _account(stated: Mapping[str, Any]) -> Section:
     account = stated.get("account")
     if account is None:
         note = (
-            "The account has no public name, so this document does not say what else was charged to it: the account is "
-            "found by the rows, and nothing that is published may follow from them. The steward's ledger holds the "
-            "release under its id."
+            "The account has no public name, so this document does not say what else was charged to it: the "
+            "account is found from the rows, and nothing published may depend on them. The steward's ledger "
+            "lists the release under its id."
         )
         return Section("In the ledger", (FactList(tuple(facts)), Paragraph(note, "muted")))
     facts += [
@@ -265,8 +266,8 @@ def _checks(stated: Mapping[str, Any], name: str) -> Section:
     version = f"{stated['format']}, version {stated['version']}"
     facts = [*sums, ("Certificate", stated["checksum"]), ("Made by", program(stated)), ("Format", version)]
     how = (
-        f"`workbench verify {name}` recomputes the checksums, the mechanisms and the sums of ε. This document adds "
-        "nothing to the JSON file: it repeats it."
+        f"`workbench verify {name}` recomputes the checksums, the mechanisms and the sums of ε. This document only "
+        "repeats what the JSON file says."
     )
     return Section("Checksums and versions", (FactList(tuple(facts)), Paragraph(how, "muted")))
 
@@ -304,7 +305,7 @@ def _columns(stated: Mapping[str, Any]) -> Section:
 
 
 def _domain(column: dict[str, Any]) -> str:
-    origin = ", read off the data" if column.get("bounds_origin") == "data" else ""
+    origin = ", taken from the data" if column.get("bounds_origin") == "data" else ""
     if "lower" in column:
         return f"{column['lower']} to {column['upper']}, {counted(column['cells'], 'cell')}{origin}"
     if "domain" not in column:
@@ -340,14 +341,14 @@ def _queries(stated: Mapping[str, Any], people: int) -> Section:
     if not made.local:
         errors = _ERRORS_OF_COUNTS + (_GAUSSIAN if gaussian else _LAPLACE)
     blocks: list[Block] = [
-        Grid(("asked of the rows", "answered by", unit, "expected error"), tuple(rows), (2, 3)),
+        Grid(("query", "mechanism", unit, "expected error"), tuple(rows), (2, 3)),
         Paragraph(f"{_queries_note(people, unit)} {errors}", "muted"),
     ]
     if isinstance(method.get("intervals"), str):
         blocks.append(Paragraph(method["intervals"], "muted"))
     if isinstance(method.get("values"), str):
-        blocks.append(Paragraph(f"How rows are made of the noisy counts: {method['values']}.", "muted"))
-    return Section("What was asked of the rows", tuple(blocks))
+        blocks.append(Paragraph(f"How rows are made from the noisy counts: {method['values']}.", "muted"))
+    return Section("Queries", tuple(blocks))
 
 
 def expected_error(epsilon: float, sensitivity: int) -> float:
@@ -394,7 +395,7 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
     facts = stated["training"]
     blocks: list[Block] = []
     if MADE_FROM in stated:
-        blocks.append(Paragraph("It was trained on a release alone: it asked nothing of the rows and costs nothing."))
+        blocks.append(Paragraph("It was trained only on a release: it has no queries to the rows and costs nothing."))
     if stated["parameters"]:
         declared = _model(stated["model"])[1]
         given = {name: value for name, value in stated["parameters"].items() if name != "network"}  # it is the model
@@ -402,7 +403,7 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
     if "queries" in facts:
         key, unit = ("rho", "ρ") if "rho" in facts["queries"][0] else ("epsilon", "ε")
         rows = tuple((q["label"], q[key]) for q in facts["queries"])
-        blocks += [Grid(("asked of the rows", unit), rows, (1,)), Paragraph(_queries_note(people, unit), "muted")]
+        blocks += [Grid(("query", unit), rows, (1,)), Paragraph(_queries_note(people, unit), "muted")]
     accountants = accountant_titles()
     known = tuple(
         (word, accountants.get(facts[key], facts[key]) if key == "accountant" else _value(facts[key]))
@@ -420,7 +421,7 @@ def _training(stated: Mapping[str, Any], people: int) -> Section:
         blocks.append(FactList((("Accuracy", accuracy_text),)))
     else:
         blocks.append(
-            Paragraph("The card gives no accuracy: measured on private rows, it would be a figure about them.", "muted")
+            Paragraph("The card gives no accuracy: measured on private rows, it would not be private.", "muted")
         )
     return Section("How it was trained", tuple(blocks))
 

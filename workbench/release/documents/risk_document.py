@@ -28,10 +28,10 @@ _STATUS = (
 _HEADER = ("attack", "with the release", "a guess", "not released", "risk", "ε allows")
 _MEANING = (
     (_HEADER[1], "the share of attacks that were right about people who were released"),
-    (_HEADER[2], "the same of somebody who guesses without the release"),
+    (_HEADER[2], "the same for someone who guesses without the release"),
     (_HEADER[3], "the same attack on people who were not released"),
     (_HEADER[4], "what the attack finds because they were released, with its 95 % interval"),
-    (_HEADER[5], "the most that it can be right on average"),
+    (_HEADER[5], "the largest share that can be right, on average"),
 )
 NO_ATTACK = (
     "An attack that fails proves nothing: others, with more computing time or more knowledge, may do better. Only ε "
@@ -42,7 +42,7 @@ NOT_DP = (
     "outsider knows beside the columns named here, and other releases of the same rows are not covered."
 )
 TABLE_ALONE = (
-    "These figures are about the table itself, as if its rows were handed out with these columns. They count only what "
+    "These figures are about the table itself, as if its rows were published with these columns. They count only what "
     "the columns named here reveal: an outsider who knows another column finds more."
 )
 
@@ -220,11 +220,11 @@ def _attacks(report: RiskReport) -> Section:
         blocks += [Paragraph(title, "strong"), Paragraph(" ".join(own))]
     shared = tuple(sentence for sentence, times in said.items() if times > 1)
     if shared:
-        blocks += [Paragraph("Of several of them", "strong"), Bullets(shared)]
+        blocks += [Paragraph("For several of them", "strong"), Bullets(shared)]
     lacking = tuple(f"{t.attack.title}: {t.why_not}" for t in report.tried if t.outcome is None)
     if lacking:
         blocks += [Paragraph("Not made", "strong"), Bullets(lacking)]
-    return Section("What attacks got", tuple(blocks))
+    return Section("Results of attacks", tuple(blocks))
 
 
 def _beside(outcome: Outcome) -> tuple[str, ...]:
@@ -241,10 +241,10 @@ def _allowed(report: RiskReport) -> Section:
     coin = most_of_coin(guarantee.epsilon, guarantee.delta)
     blocks: list[Block] = [
         Paragraph(
-            f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}: whoever guesses whether a person's rows were used, "
-            f"with a fair coin before, is right at most {percent(coin)} of the time afterwards."
+            f"ε = {guarantee.epsilon:g}, δ = {guarantee.delta:g}: someone who guesses whether a person's rows were "
+            f"used, at even odds before the release, is right at most {percent(coin)} of the time afterwards."
         ),
-        Paragraph("A fact about a person is one row in place of another, which the replace-one figure bounds:"),
+        Paragraph("Changing a fact about a person replaces one row by another, which the replace-one figure bounds:"),
         belief_table(guarantee.replaced[0]),
     ]
     if guarantee.why_not:

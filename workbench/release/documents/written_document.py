@@ -26,7 +26,7 @@ def check_document_path(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise InputError("a document is a .pdf or .html file", str(path), "end the name in .pdf or .html")
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise InputError("the document cannot be written there", str(path), "name a file in a folder that exists")
+        raise InputError("the document cannot be written there", str(path), "give a file in an existing folder")
 
 
 def write_document(document: Document, path: Path) -> None:

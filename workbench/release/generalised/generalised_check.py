@@ -42,7 +42,7 @@ def generalised_problems(document: dict[str, Any], release: Path, cancel: Cancel
     elif levels_for_all and any("level" not in c for c in document["columns"] if c["role"] == QUASI):
         yield "the certificate does not state the level of each quasi-identifier"
     if not document["models"]:
-        yield "the certificate names no model, so that any table would be as it says"
+        yield "the certificate names no model, so any table would match it"
     names = [c["name"] for c in document["columns"]]
     if len(set(names)) < len(names) or not any(c["role"] == QUASI for c in document["columns"]):
         yield "the certificate names a column twice, or no quasi-identifier"
@@ -98,7 +98,7 @@ def _asked_of(document: dict[str, Any]) -> tuple[Asked, dict[str, Hierarchy]]:
             hierarchies[column["name"]] = Hierarchy((labels, tuple(ANY for _ in labels)))
         elif chains:
             if len({len(chain) for chain in chains}) > 1:
-                raise InputError(f"the labels of the column {column['name']} are not all of one height")
+                raise InputError(f"the labels of the column {column['name']} are not all at one level")
             hierarchies[column["name"]] = Hierarchy(tuple(zip(*chains, strict=True)))
     return Asked(tuple(roles[QUASI]), tuple(roles[SENSITIVE])), hierarchies
 
@@ -151,4 +151,4 @@ def _class_problems(document: dict[str, Any], made: Problem, models: list[tuple[
         allowed = model.allows(made, groups, groups.occupied)
         kept = model.whole(made, groups, allowed)
         if not allowed.all() or kept is None or not kept.all():
-            yield f"the file does not have {name} as its certificate says"
+            yield f"the file does not satisfy {name} as its certificate says"

@@ -126,7 +126,7 @@ def require_mapping(folder: Path, quasi: Iterable[str], *used: str | Path | None
         ParameterError: a file of the mapping is one of ``used``.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError("the folder for the mapping is a file", str(folder), "name a folder")
+        raise InputError("the folder for the mapping is a file", str(folder), "give a folder")
     for name in map(file_name, quasi):
         keep_inputs(folder / name, *(Path(one) / name if one and Path(one).is_dir() else one for one in used))
 

@@ -165,7 +165,7 @@ class LedgerAccounts(LedgerCustody):
             accounts = self.accounts()
             present = accounts.name_of(account)
             if present and present != name:
-                raise InputError(f"the account is named {present!r} already", str(self.path), "state that name")
+                raise InputError(f"the account already has the name {present!r}", str(self.path), "use that name")
             if accounts.named(name):
                 return self._join(account, accounts.named(name), NAMED)
             self._append("name", account, {"name": name})
@@ -178,8 +178,8 @@ class LedgerAccounts(LedgerCustody):
         try:
             self.enter(identity, name, beside=(beside,))
         except InputError as error:
-            settle = "settle it for that table by itself: `workbench ledger name`, `group` or `separate`"
-            raise InputError(f"of the second table: {error.what}", error.where, settle, code=error.code) from None
+            settle = "settle it for that table alone: `workbench ledger name`, `group` or `separate`"
+            raise InputError(f"the second table: {error.what}", error.where, settle, code=error.code) from None
 
     def _in_doubt(self, account: str) -> InputError:
         name, short = self.accounts().name_of(account), account[:SHORT_ID]
@@ -188,7 +188,7 @@ class LedgerAccounts(LedgerCustody):
         if called and not name:
             known += f", {called}"
         return InputError(
-            f"columns of this table are like those of another one, which {known}, so it is not certain who pays",
+            f"columns of this table resemble those of another one, which {known}, so it is not certain who pays",
             str(self.path),
             (
                 charge_account(name, short),
@@ -273,15 +273,15 @@ class LedgerAccounts(LedgerCustody):
         match, accounts = self.find(new), self.accounts()
         account = accounts.of(old)
         if not old or account not in (*match.accounts, *match.doubts):
-            raise InputError("the two tables have different accounts already", str(self.path))
+            raise InputError("the two tables already have different accounts", str(self.path))
         if match.dataset == old:
-            raise InputError("the two are the same table", str(self.path), "name another one")
+            raise InputError("the two are the same table", str(self.path), "choose another one")
         dataset, other = match.dataset or self._marked(new, STEWARD), account
         if dataset == account:  # the other one is the later of the two: it is the one that leaves
             dataset, other = old, account
         for release in self.counted(account):
             if len({accounts.within(table, dataset) for table in release.tables}) > 1:
-                what = f"the release {release.release_id} was made of both tables: what it has cost counts against both"
+                what = f"the release {release.release_id} was made from both tables: its cost counts against both"
                 raise InputError(what, str(self.path), code="joined-release")
         self._append("separate", dataset, {"from": other})
         return self.account_of(match.dataset or dataset)

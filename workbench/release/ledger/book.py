@@ -199,7 +199,7 @@ class LedgerBook:
         seq, prev = (last[0][0] + 1, last[0][1]) if last else (1, self._start())
         if prev != self._head():  # a new entry must not cover up that some are gone
             raise CheckFailedError(
-                f"the ledger misses entries after entry {seq - 1}", str(self.path), "put back a copy"
+                f"entries are missing from the ledger after entry {seq - 1}", str(self.path), "restore a copy"
             )
         known = self._chain.current()
         now = datetime.now(UTC).isoformat(timespec="milliseconds")

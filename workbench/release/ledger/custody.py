@@ -135,7 +135,7 @@ class LedgerCustody(LedgerState):
         place = self.moved_to()
         if place is not None:
             raise InputError(
-                "this ledger was moved, and charges no more releases", str(self.path), f"use --ledger {place}"
+                "this ledger was moved and no longer charges releases", str(self.path), f"use --ledger {place}"
             )
 
     def seen(self) -> HeadMark | None:
@@ -173,7 +173,7 @@ class LedgerCustody(LedgerState):
             raise CheckFailedError(
                 problem,
                 str(self.path),
-                ("put back the newest copy", run("record that this one is to go on with", "ledger", "accept", LEDGER)),
+                ("restore the newest copy", run("accept this copy with", "ledger", "accept", LEDGER)),
                 code="ledger-older",
             )
 
@@ -182,9 +182,9 @@ class LedgerCustody(LedgerState):
         problems = self._chain_problems()
         if problems:  # entries that are gone could have been charges
             raise CheckFailedError(
-                f"the ledger is not as it was written: {problems[0]}",
+                f"the ledger was altered or damaged: {problems[0]}",
                 str(self.path),
-                run("put back a copy that is found whole by", "ledger", "verify", LEDGER),
+                run("restore a copy that passes", "ledger", "verify", LEDGER),
             )
 
     def accept(self) -> HeadMark:
@@ -260,7 +260,7 @@ class LedgerCustody(LedgerState):
         with type(self).read(target) as copied:
             problems = copied.verify()
         if problems:
-            raise CheckFailedError(f"the copy is not whole: {problems[0]}", str(target), "check the disk")
+            raise CheckFailedError(f"the copy is not intact: {problems[0]}", str(target), "check the disk")
         return target
 
     def move(self, target: Path) -> Path:
@@ -278,9 +278,9 @@ class LedgerCustody(LedgerState):
             raise InputError("this ledger was moved already", str(self.path), f"use --ledger {former}")
         _require_free(target)
         if not os.access(target.parent, os.W_OK):
-            raise InputError("the folder cannot be written", str(target.parent), "name another one")
+            raise InputError("the folder cannot be written", str(target.parent), "choose another one")
         if shutil.disk_usage(target.parent).free < 2 * self.path.stat().st_size + (1 << 20):
-            raise InputError("there is not enough room", str(target.parent), "name another disk")
+            raise InputError("there is not enough room", str(target.parent), "choose another disk")
         with self._transaction():
             # Wherever else one goes on: its charge here is refused, so it writes nothing.
             # One that is paused goes on at the new place.
@@ -315,7 +315,7 @@ class LedgerCustody(LedgerState):
 def _require_free(target: Path) -> None:
     for path in (target, key_path(target)):
         if os.path.lexists(path):
-            raise InputError("a file exists there already", str(path), "name another file")
+            raise InputError("a file exists there already", str(path), "choose another file")
 
 
 def _same(one: Path, other: Path) -> bool:

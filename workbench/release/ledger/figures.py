@@ -19,23 +19,23 @@ FIGURES = "figures"  # the entry that notes a study; it costs nothing
 
 STUDIES = MappingProxyType(
     {
-        "accuracy": "where the accuracy of a network goes",
-        "attack": "what an attacker learns from a release or a model",
-        "curve": "how good a model is at several budgets",
-        "generalise": "what a generalised table of these rows would be like",
+        "accuracy": "what limits the accuracy of a network",
+        "attack": "attacks on a release or a model",
+        "curve": "the quality of a model at several budgets",
+        "generalise": "a preview of a generalised table of these rows",
         "generalised": "a generalised table of these rows, which was published",
-        "grid": "a sweep of trainings",
+        "grid": "a sweep of training settings",
         "model": "a model that was trained and not released",
-        "predict": "how many predictions were right",
-        "preview": "a draw that was not released",
-        "quality": "how good released rows are beside the original",
-        "risk": "who could be found in a table",
-        "rappor": "what RAPPOR would find in a column",
-        "synthetic": "synthetic rows beside the original",
+        "predict": "the accuracy of predictions",
+        "preview": "a preview of a release",
+        "quality": "the quality of released rows compared with the original",
+        "risk": "the re-identification risk of a table",
+        "rappor": "a simulation of RAPPOR on a column",
+        "synthetic": "synthetic rows compared with the original",
         "test": "the accuracy of a network on these rows",
-        "training": "a network while it was trained",
-        "ways": "what a model learns from each kind of release",
-        "why": "where the accuracy of a model goes",
+        "training": "figures of a network during training",
+        "ways": "the quality of a model from each kind of release",
+        "why": "what limits the accuracy of a model",
     }
 )
 """What was shown by each kind of study, in words; the ledger has the key."""

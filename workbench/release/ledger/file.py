@@ -127,10 +127,10 @@ def read_keys(path: Path) -> tuple[bytes, ...]:
             raise InputError(
                 "the key of this ledger is missing, so no table can be found in it",
                 str(beside),
-                "put the key back beside the ledger, or name a ledger of your own with --ledger",
+                "restore the key next to the ledger, or give another ledger with --ledger",
             ) from None
     if not _is_keys(len(key)):
-        raise InputError("this is not the key of a ledger", str(beside), "put back a whole copy")
+        raise InputError("this is not the key of a ledger", str(beside), "restore an intact copy")
     return tuple(key[at : at + KEY_BYTES] for at in range(0, len(key), KEY_BYTES))
 
 
@@ -167,14 +167,14 @@ def unusable(path: Path, reason: str) -> WorkbenchError:
     reason = " ".join(reason.split())  # SQLite may quote what it read
     if any(word in reason for word in ("malformed", "corrupt", "no such", "UTF-8", "codec", "too large", "argument")):
         return CheckFailedError(
-            f"the ledger is damaged: {reason[:200]}", str(path), "put back a whole copy", code="ledger-damaged"
+            f"the ledger is damaged: {reason[:200]}", str(path), "restore an intact copy", code="ledger-damaged"
         )
-    hint, code = "make it a file that you may write", "ledger-unusable"
+    hint, code = "give yourself the right to write to it", "ledger-unusable"
     if "locked" in reason:
         code = "ledger-locked"
         hint = "wait for the other program to finish"
     elif "not a database" in reason or "encrypted" in reason:
-        hint = "put back a whole copy"
+        hint = "restore an intact copy"
     return InputError(f"the ledger cannot be used: {reason[:200]}", str(path), hint, code=code)
 
 
@@ -229,7 +229,7 @@ def _require_ledger(path: Path) -> None:
         return
     separate_journal = head[18] != 1  # to read such a file makes others beside it, and no ledger is one
     if application or version or separate_journal or not _is_former(path):
-        raise InputError("this is the database of another program, not a ledger", str(path), "name another file")
+        raise InputError("this is the database of another program, not a ledger", str(path), "choose another file")
 
 
 def _is_former(path: Path) -> bool:
@@ -306,9 +306,9 @@ def _keep_key(path: Path, former: bytes | None) -> bytes:
             if len(standing) == KEY_BYTES and former in (None, standing) and _is_own_file(beside):
                 return standing
             if former is not None:
-                raise InputError("the key beside this ledger is not its own", str(beside), "move it elsewhere")
+                raise InputError("the key next to this ledger belongs to another one", str(beside), "move it elsewhere")
             if len(standing) >= KEY_BYTES or not _is_own_file(beside):
-                raise InputError("another file has the name of the ledger's key", str(beside), "name another ledger")
+                raise InputError("another file has the name of the ledger's key", str(beside), "choose another ledger")
             beside.unlink()  # cut short by a crash; no entry depends on it yet
         key = former or secrets.token_bytes(KEY_BYTES)
         write_new(beside, key)

@@ -125,12 +125,12 @@ class Ledger(LedgerMerge):
 
         Raises:
             InputError: it goes on, or has gone on since ``taken`` of its steps counted, or has ended.
-            CheckFailedError: the ledger is not as it was written, or is an older copy.
+            CheckFailedError: the ledger was altered or damaged, or is an older copy.
         """
         with self._transaction():
             self.require_sound()
             if goes_on(self._reserved(release_id)) or self.steps_taken(release_id) != taken:
-                raise InputError("this training is still going on", release_id, "pause it first, or let it end")
+                raise InputError("this training is still running", release_id, "pause it first, or let it end")
             if cost is None:
                 self.charge(release_id)
             else:
@@ -154,7 +154,7 @@ class Ledger(LedgerMerge):
             if release is None or release.status not in ("charged", "settled"):
                 raise InputError(f"the release {release_id} is not charged", str(self.path))
             if "certificate" in release.body:
-                raise InputError("the release is finished: another run ended it", release_id, "look at its output")
+                raise InputError("the release is finished: another run ended it", release_id, "check its output")
             self._append(CERTIFY, release.dataset, {"certificate": checksum}, release.cost, release_id)
             self._db.execute("INSERT INTO finished VALUES (?, ?, ?)", (release_id, request, document))
 
@@ -220,7 +220,7 @@ class Ledger(LedgerMerge):
             self.require_sound()
             release = self._reserved(release_id)
             if goes_on(release):
-                raise InputError("this training is still going on", release_id, "wait for it, or pause it first")
+                raise InputError("this training is still running", release_id, "wait for it, or pause it first")
             body = {RUN: secrets.token_hex(8), "process": this_process(), **details}
             self._append(RESUME, release.dataset, body, release.cost, release_id)
 
@@ -236,9 +236,7 @@ class Ledger(LedgerMerge):
             account = self.account(self.enter(dataset))
             if epsilon is None:
                 if account.standing_cap is None:
-                    raise ParameterError(
-                        "there is no cap of epsilon yet that could stay as it is", "--delta", "give --epsilon as well"
-                    )
+                    raise ParameterError("no cap of epsilon is set yet", "--delta", "give --epsilon as well")
                 epsilon = account.standing_cap[0]
             if delta is None and account.cap is not None:
                 delta = account.cap[1]

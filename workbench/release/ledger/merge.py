@@ -56,7 +56,7 @@ class LedgerMerge(LedgerFigures):
             CheckFailedError: one of the two is not as it was written, or older than what this computer has seen.
         """
         if os.path.realpath(self.path) == os.path.realpath(other.path):
-            raise InputError("this is the same ledger", str(other.path), "name another one")
+            raise InputError("this is the same ledger", str(other.path), "choose another one")
         with other._transaction(), self._transaction():
             self._require_whole(other)
             other._require_whole(self)

@@ -118,26 +118,24 @@ def require_unit(release: Release, counted: Sequence[Release]) -> None:
     by_rows = any(not earlier.unit for earlier in counted)
     if by_rows and release.tables:
         what = (
-            "a second table is joined: its epsilon covers no single row, and the account of one of the two was charged "
-            "by the row"
+            "a second table is joined: its epsilon is per person, not per row, but the account of one of the two was "
+            "charged per row"
         )
         raise ParameterError(
             what, "join", "release the tables one by one, with at least two rows of each person", code="units-mixed"
         )
     if by_rows and not release.covers_rows:
-        what = (
-            "one row of each person is kept: its epsilon covers no single row, and this account was charged by the row"
-        )
+        what = "one row of each person is kept: its epsilon is per person, but this account was charged per row"
         raise ParameterError(what, "unit", "keep at least two: rows_per_person = 2", code="units-mixed")
     if not release.unit and any(not earlier.covers_rows for earlier in counted):
-        what = "this account was charged by the person, and not for single rows: its sum bounds no single row"
-        hint = 'name the column that identifies a person in the plan: unit = "NAME"'
+        what = "this account was charged per person: its sum does not bound the privacy loss of a single row"
+        hint = 'add the column that identifies a person to the plan: unit = "NAME"'
         raise ParameterError(what, "unit", hint, code="units-mixed")
 
 
 COMMITS = (
-    "One row of each person is read, so the account counts persons from then on: a later release has to name the "
-    "person, too, and one by the row is refused."
+    "One row of each person is read, so the account counts persons from then on: later releases must also name the "
+    "person, and one charged per row is refused."
 )
 
 

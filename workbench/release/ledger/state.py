@@ -406,7 +406,5 @@ class LedgerState(LedgerBook):
         except ValueError:  # not written by this program, or under another key
             pass
         raise CheckFailedError(
-            "the ledger is damaged: the marks of a table are not as they were written",
-            str(self.path),
-            "put back a copy",
+            "the ledger is damaged: the marks of a table were changed", str(self.path), "restore a copy"
         )

@@ -36,7 +36,7 @@ class Caps(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.epsilon is None and self.delta is None:
-            raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
+            raise ParameterError("no cap is given", "ledger cap", "give --epsilon, --delta or both")
 
     def set(self, ledger: Ledger, dataset: Identity | str) -> str:
         """Record them; return the account.

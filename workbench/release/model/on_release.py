@@ -203,15 +203,15 @@ def features_of(plan: Plan, target: str) -> tuple[str, ...]:
     action = {c.name: c.action for c in plan.columns}.get(target)
     if action != "protect":
         stated = {
-            "drop": f"the release holds no column {target!r}: its plan dropped it",
-            "keep": f"the release publishes the column {target!r} as it is, without a declaration of what it can hold",
+            "drop": f"the release contains no column {target!r}: its plan dropped it",
+            "keep": f"the release publishes the column {target!r} as it is, without declaring its values",
             None: f"the release has no column {target!r}{did_you_mean(target, known)}",
         }
         raise ParameterError(stated[action], hint=f"choose the target from {', '.join(known)}")
     if len(known) < 2:
         raise ParameterError(
             f"the release protects no column besides {target!r}: there is nothing to learn from",
-            hint="ask for a release with more columns",
+            hint="use a release with more columns",
         )
     return tuple(name for name in known if name != target)
 

@@ -170,9 +170,7 @@ def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
     card = read_card(folder)
     problems = verify_release(folder)
     if problems:
-        raise InputError(
-            f"the model is not what its card says: {problems[0]}", str(folder), "give it as it was released"
-        )
+        raise InputError(f"the model does not match its card: {problems[0]}", str(folder), "get the original model")
     name = card["model"]
     if name in (known.name for known in learners.LEARNERS):
         chosen, model = learners.learner(name), learned(card, folder)
@@ -195,7 +193,7 @@ def opened_from_release(folder: Path | None, card: dict[str, Any], chosen: Learn
     """
     facts = model.facts
     if card["inputs"] != [a.to_plain() for a in (*facts.attributes, facts.target)]:
-        raise InputError("the card and the model name different columns", str(folder), "give the folder as it was made")
+        raise InputError("the card and the model name different columns", str(folder), "get the original folder")
     return OpenModel(folder, card, chosen.title, chosen.task, facts.attributes, facts.target, model)
 
 
@@ -341,4 +339,4 @@ def require_no_images(output: Path, images: ImageSet) -> None:
         or name == NAMES
         or any(place.is_file() and output.samefile(place) for place in own)
     ):
-        raise InputError("the predictions would replace the images", str(output), "name another file")
+        raise InputError("the predictions would replace the images", str(output), "choose another file")

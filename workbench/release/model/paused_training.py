@@ -81,14 +81,14 @@ def give_up(ledger: Ledger, folder: Path) -> Decimal:
 
     Raises:
         InputError: there is no checkpoint, or its run has ended or still goes on.
-        CheckFailedError: the ledger is not as it was written, or is an older copy.
+        CheckFailedError: the ledger was altered or damaged, or is an older copy.
     """
     release = ledger.release(release_of(folder))
     if release is None or release.status != "reserved":
         raise InputError("the run of this checkpoint has ended", str(folder), "remove the folder")
     run = run_at(ledger, folder)
     if run is None:
-        raise InputError("the run of this checkpoint still goes on", str(folder), "pause or cancel it first")
+        raise InputError("the run of this checkpoint is still running", str(folder), "pause or cancel it first")
     ledger.require_sound()
     training = _of(run)
     ledger.give_up(release.release_id, training.taken, training.cost)
@@ -147,7 +147,7 @@ def _of(run: PausedRun) -> PausedTraining:
             cost=(spent.epsilon, spent.delta) if spent is not None and less and not run.shown else None,
         )
     except (KeyError, TypeError, ParameterError):
-        raise InputError("the checkpoint is damaged", where, "put back a whole copy") from None
+        raise InputError("the checkpoint is damaged", where, "restore an intact copy") from None
 
 
 def _text(value: Any) -> str | None:

@@ -82,7 +82,7 @@ def network_features(plan: Plan, target: str | None) -> Features:
     from workbench.deep.features import Features
 
     if plan.join is not None:
-        what = "a network is not trained on two tables that are joined, as this plan joins them"
+        what = "networks cannot be trained on joined tables, and this plan joins two"
         raise ParameterError(what, "join", "train a learner (`workbench fit`), or plan one table", code="join-network")
     inputs, goal = columns_of(plan, target)
     return Features(tuple(c.facts() for c in inputs), goal.facts())
@@ -102,7 +102,7 @@ def network_preflight(
     from workbench.deep.plan import DpSgdPlan
 
     if not isinstance(parameters, DpSgdPlan):
-        raise ParameterError("a network is trained by the parameters of DP-SGD", hint="name a learner for others")
+        raise ParameterError("a network needs the parameters of DP-SGD", hint="choose a learner for others")
     schedule = parameters.schedule(rows, rows_per_person)
     cost = schedule.cost()
     require_small_cost(cost, rows, rows_per_person=rows_per_person)

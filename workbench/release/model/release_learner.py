@@ -66,7 +66,7 @@ def require_sums(chosen: Learner) -> None:
     """Raise :class:`ParameterError` where a learner needs more of the rows than sums, which is what workers make."""
     if not chosen.sums:
         able = ", ".join(each.name for each in learners.LEARNERS if each.sums)
-        what = f"the model “{chosen.title}” is not made of sums of parts of the rows, which is what workers do"
+        what = f"the model “{chosen.title}” does not add up sums of parts of the rows, which is all that workers can do"
         raise ParameterError(what, hint=("use --engine local", f"choose one of {able}"), code="not-for-workers")
 
 
@@ -90,7 +90,7 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
             raise InputError(
                 "the file of public rows is the private table itself, and its rows would be published",
                 f"parameter {name}",
-                "name a file of rows that everybody may read",
+                "give a file of rows that anyone may read",
             )
     rows = plan.rows_of(task.table).rows
     costs = fit_cost(estimator, plan, rows).epsilon
@@ -98,7 +98,7 @@ def release_fit(task: FitTask, ledger: Ledger, emit: Emit = ignore) -> Released:
         agreed = decimal_text(task.agreed)
         raise InputError(
             f"the cost has changed since it was shown: epsilon = {decimal_text(costs)}, not {agreed}",
-            hint="look at the cost again",
+            hint="check the cost again",
         )
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": task.target}
     if files:
@@ -196,7 +196,7 @@ def columns_of(plan: Plan, target: str | None) -> tuple[tuple[Column, ...], Colu
         raise ParameterError("the plan leaves no column to learn from", hint="protect at least one besides the target")
     if goal.missing == "own-value" and not plan.replaces_invalid:
         raise ParameterError(
-            f"a row without a {'number' if goal.numeric else 'class'} cannot be learned from",
+            f"a row without a {'number' if goal.numeric else 'class'} cannot be used for training",
             f"column {target}",
             (Remedy(DECLARE, 'write missing = "refuse" for the target', {"key": "missing"}), REPLACE_VALUES),
             field="missing",

@@ -47,7 +47,7 @@ def load_answers(path: Path, parameters: RapporParameters, column: str) -> Perma
             for number, line in enumerate(stream, 2):
                 key, kept = _entry(line, path, number, parameters)
                 if key in found.kept:
-                    raise InputError("a client is listed twice", str(path), "ask for the original").on_line(number)
+                    raise InputError("a client is listed twice", str(path), "get the original file").on_line(number)
                 found.kept[key] = kept
     except FileNotFoundError:
         return PermanentAnswers(parameters, column)
@@ -76,7 +76,7 @@ def save_answers(path: Path, answers: PermanentAnswers) -> None:
 
 
 def _head(line: bytes, path: Path, parameters: RapporParameters, column: str) -> PermanentAnswers:
-    strange = InputError("this is not a file of kept answers", str(path), "name the one that an earlier run has made")
+    strange = InputError("this is not a file of kept answers", str(path), "give the one that an earlier run wrote")
     try:
         head = parse_json(line.decode(), "first line", str(path))
         if head["format"] != _FORMAT or head["version"] != _VERSION:
@@ -88,12 +88,12 @@ def _head(line: bytes, path: Path, parameters: RapporParameters, column: str) ->
         raise strange
     if stated != (column, parameters):
         what = "these answers were kept for another column or other parameters"
-        raise InputError(what, str(path), "name another file")
+        raise InputError(what, str(path), "choose another file")
     return PermanentAnswers(parameters, column, key)
 
 
 def _entry(line: bytes, path: Path, number: int, parameters: RapporParameters) -> tuple[bytes, Kept]:
-    strange = InputError("this is not a kept answer", str(path), "ask for the original").on_line(number)
+    strange = InputError("this is not a kept answer", str(path), "get the original file").on_line(number)
     try:
         client, value, cohort, answer = line.decode("ascii").rstrip("\r\n").split(",")
         key, kept = bytes.fromhex(client), Kept(bytes.fromhex(value), int(cohort), bytes.fromhex(answer))
@@ -130,11 +130,11 @@ def rappor_work(
     charged = cost(parameters, asked.reports).decimal()
     bits: Bits = BasicBits(parameters, basic) if basic else BloomBits(parameters)
     if answers is not None and asked.client is None:
-        raise ParameterError("answers can be kept only for named clients", hint="name their column: --client COL")
+        raise ParameterError("answers can be kept only for named clients", hint="give their column: --client COL")
 
     def ask_clients(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Collected:
         if answers is not None and not ask.coins.releasable:
-            what = "answers that are kept may be continued by a release, and a release draws fresh randomness"
+            what = "kept answers may be used by a later release, which needs fresh randomness"
             raise ParameterError(what, "seed", "leave the seed out, or the file of kept answers")
         clients = clients_of(table, asked, parameters)
         memory = None if answers is None else load_answers(answers, parameters, asked.column)

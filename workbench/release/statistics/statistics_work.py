@@ -179,7 +179,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     budget, kind = stated_budget(document), document["output"]["format"]
     rules = document["method"].get("rules", FORMER_RULES)
     if isinstance(rules, bool) or rules not in range(FORMER_RULES, RULES + 1):
-        yield "the certificate is of rules that this version of the program does not know"
+        yield "the certificate uses rules that this version of the program does not know"
         return
     queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta, rules=rules)
     work = work_of(request, queries, kind, plan)
@@ -198,7 +198,7 @@ def _unlike(made: bytes, output: Path, kind: str, plan: Plan) -> Iterator[str]:
     expected = decode(made, kind, str(output))
     found = decode(data, kind, str(output), len(expected))
     if written(found, kind) != data:
-        yield "the file is not written as released statistics are"
+        yield "the file does not have the form of released statistics"
     ways = [found]
     if plan.defuses_formulas and kind == "csv":  # former versions wrote names and values as they are
         ways.append(defused_records(found))

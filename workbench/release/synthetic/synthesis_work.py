@@ -66,7 +66,7 @@ def synthesis_setting(
     kept = [column.name for column in plan.columns if column.action == "keep"]
     if kept:
         raise ParameterError(
-            f"the plan publishes the column {kept[0]!r} as it is, and no row of a synthetic table is anybody's",
+            f"the plan publishes the column {kept[0]!r} as it is, but no row of a synthetic table belongs to a person",
             hint='write action = "protect" or "drop" for it',
         )
     roles = [column.name for column in plan.columns if column.role == "target"]
@@ -97,7 +97,7 @@ def synthesis_work(
     method, setting = synthesis_setting(plan, epsilon, rows, chosen, delta)
     count = rows if chosen.rows is None else chosen.rows
     if count < 1:
-        raise ParameterError("the table has no rows", hint="name the number of rows to draw by --rows")
+        raise ParameterError("the table has no rows", hint="give the number of rows to draw with --rows")
     form = table_format(kind)
     form.require(plan, count)
 
@@ -234,7 +234,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         measured = document["method"].get("measured")
         made = ({**public_facts(setting, how), "measured": measured} for how in method.says(setting))
         if document["method"] not in made:
-            yield "the certificate says otherwise how the rows were made than synthetic rows are"
+            yield "the certificate does not describe rows made as synthetic rows are"
         yield from _measured(measured, method, setting)
     if table.rows != chosen.rows:
         yield f"the file has {counted(table.rows, 'row')}, its certificate says {chosen.rows or 0:,}"
@@ -292,7 +292,7 @@ def _measured(stated: Any, method: Synthesiser, setting: Setting) -> Iterator[st
                 for c, n, j in zip(cells, names, coarse, strict=True)
             )
         if not fits:
-            yield f"the certificate's account of {query.label!r} does not fit its columns"
+            yield f"the certificate's description of {query.label!r} does not match its columns"
 
 
 def _pairs(pairs: list[Any], names: list[str], *, circles: bool) -> bool:

@@ -209,7 +209,7 @@ def estimate_numbers(
         ParameterError: the table has no rows, or the cells are names.
     """
     if cells.values is None:
-        raise ParameterError("the column holds names, not numbers", f"column {name}")
+        raise ParameterError("the column contains names, not numbers", f"column {name}")
     observed = _observed(name, randomiser.channel(), counts, confidence, cancel)
     functionals = Functionals(observed, cancel)
     return (_mean_of_some if cells.missing else _mean_of_all)(name, cells.values, functionals)

@@ -107,7 +107,7 @@ def estimate_quantiles(
         ParameterError: the cells are names, the table has no rows, or a share is not between 0 and 1.
     """
     if cells.values is None:
-        raise ParameterError("the column holds names, which have no quantiles", f"column {name}")
+        raise ParameterError("the column contains names, which have no quantiles", f"column {name}")
     if int(counts.sum()) < 1:
         raise ParameterError("the table has no rows to estimate from", f"column {name}")
     tests = QuantileTests(randomiser, cells, counts, confidence, cancel)

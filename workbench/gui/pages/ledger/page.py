@@ -435,9 +435,7 @@ class LedgerPage(PageFrame):
     def _show_faults(self, faults: list[str]) -> None:
         checked = tr("Checked at {time} UTC.", time=format(datetime.now(UTC), "%H:%M:%S"))
         if faults:
-            problem = tr(
-                "The ledger is not as it was written: {faults}.", faults="; ".join(map(tr_sentence, faults[:3]))
-            )
+            problem = tr("The ledger was altered or damaged: {faults}.", faults="; ".join(map(tr_sentence, faults[:3])))
             self._say_checked(f"✕ {problem} {checked}", "danger")
             self.session.notify("error", problem)
         else:

@@ -305,7 +305,7 @@ class RiskPage(PageFrame):
         self.columns = SettingsTable(session, self.known, "risk_columns", spoken, private=True)
         self.columns.ticked = KNOWN_AT
         self.columns.set_row_height(ROW - 4)
-        tip = tr("The share of the population that the table has; empty if the table is the whole population")
+        tip = tr("The share of the population that is in the table; empty if the table is the whole population")
         self.fraction = named(QLineEdit(), "risk_fraction", tr("Sample of the population, in percent"), tip)
         self.fraction.setPlaceholderText("100")
         hold(self.fraction, 72)

@@ -61,17 +61,17 @@ def _card(name: str, asked: Asked, chances: Chances, drawn_by: str) -> Card:
 EXPONENTIAL = CentralMechanism(
     name="exponential",
     title="Exponential mechanism",
-    summary="Chooses one of several by its score; choosing columns, medians and quantiles here use it.",
+    summary="Chooses one of several options by score; used here to choose columns, medians and quantiles.",
     recipe=lambda asked: _card(
-        "exponential", asked, exponential_chances, "whole-number weights, exactly, by the system's random bits"
+        "exponential", asked, exponential_chances, "exact whole-number weights, with the system's random bits"
     ),
 )
 REPORT_NOISY_MAX = CentralMechanism(
     name="report-noisy-max",
     title="Report noisy max (permute-and-flip)",
-    summary="Chooses one of several by its score, closer to the best one than the exponential mechanism; "
-    "statistics draw most frequent values by it. Counts move in one direction, so that they need half of this noise.",
+    summary="Chooses one of several options by score, closer to the best than the exponential mechanism; used "
+    "for most frequent values. Counts are monotonic, so they need half of this noise.",
     recipe=lambda asked: _card(
-        "report-noisy-max", asked, noisy_max_chances, "whole-number weights, exactly, by the system's random bits"
+        "report-noisy-max", asked, noisy_max_chances, "exact whole-number weights, with the system's random bits"
     ),
 )

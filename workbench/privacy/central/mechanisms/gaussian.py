@@ -46,7 +46,7 @@ def _classic(asked: Asked) -> Card:
     card = _card("gaussian-classic", asked, classic_sigma(asked.epsilon, asked.delta, asked.sensitivity))
     if card.delta > asked.delta:
         raise ParameterError(
-            f"the textbook's sigma has a delta of {card.delta:.3g} at epsilon = {asked.epsilon:g}, above "
+            f"the classical sigma has a delta of {card.delta:.3g} at epsilon = {asked.epsilon:g}, above "
             f"{asked.delta:g}",
             hint="use gaussian",
         )
@@ -68,7 +68,7 @@ def _of_discrete(asked: Asked, sigma: float) -> Card:
     shift = round(asked.sensitivity)
     reach = math.ceil(12 * sigma) + 2 * shift
     if reach > 200_000:
-        raise ParameterError("the noise is too wide for its exact card", hint="use a coarser grid or a larger ε")
+        raise ParameterError("the noise is too wide for exact figures", hint="use a coarser grid or a larger ε")
     whole = range(-reach, reach + 1)
     masses = [math.exp(-(k * k) / (2 * sigma**2)) for k in whole]
     total = math.fsum(masses)
@@ -105,19 +105,19 @@ def _of_discrete(asked: Asked, sigma: float) -> Card:
 
 GAUSSIAN_CLASSIC = CentralMechanism(
     name="gaussian-classic",
-    title="Gaussian, the textbook's σ",
-    summary="More noise than it takes, and not private for a large ε; shown beside the analytic one.",
+    title="Gaussian, classical σ",
+    summary="More noise than needed, and not private for a large ε; shown for comparison with the analytic one.",
     recipe=_classic,
 )
 GAUSSIAN = CentralMechanism(
     name="gaussian",
-    title="Gaussian, the least σ",
-    summary="Normal noise with the least σ for (ε, δ); the accountant of many vectors of small L2 sensitivity.",
+    title="Gaussian, analytic σ",
+    summary="Normal noise with the smallest σ for (ε, δ); suits long vectors of small L2 sensitivity.",
     recipe=_analytic,
 )
 DISCRETE_GAUSSIAN = CentralMechanism(
     name="discrete-gaussian",
     title="Discrete Gaussian",
-    summary="Whole-number noise with zCDP; statistics and synthetic rows with a δ draw their counts by it.",
+    summary="Whole-number noise with zCDP; used for the counts of statistics and synthetic rows with a δ.",
     recipe=_discrete,
 )

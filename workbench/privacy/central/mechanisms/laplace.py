@@ -62,12 +62,12 @@ def _discrete(asked: Asked) -> Card:
 LAPLACE = CentralMechanism(
     name="laplace",
     title="Laplace",
-    summary="Noise on a real number; for study only, as doubles leak its low bits: releases use discrete-laplace.",
+    summary="Noise on a real number; for study only, as rounding leaks information: releases use discrete-laplace.",
     recipe=_laplace,
 )
 DISCRETE_LAPLACE = CentralMechanism(
     name="discrete-laplace",
     title="Discrete Laplace",
-    summary="Whole-number noise on counts and on sums of a public grid, pure ε.",
+    summary="Whole-number noise on counts and on sums over a public grid; pure ε.",
     recipe=_discrete,
 )

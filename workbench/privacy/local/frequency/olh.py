@@ -43,7 +43,7 @@ class LocalHashing:
             ParameterError: fewer than 2 values, or more than the hash distinguishes.
         """
         if not 2 <= size <= MODULUS:
-            raise ParameterError(f"local hashing is for 2 to {MODULUS} values, and here are {size}")
+            raise ParameterError(f"local hashing is for 2 to {MODULUS} values, and there are {size}")
         used = capped(epsilon)
         self.size = size
         self.cells = int(min(max(math.floor(best_cells(used) + 0.5), 2), MOST_CELLS))

@@ -80,9 +80,9 @@ class Mechanism:
         if self.line_only and not cells.numeric:
             return f"{self.title} needs numbers with bounds, and these values are names"
         if self.two_values and cells.total != 2:
-            return f"{self.title} is for two values, and here are {cells.total:,}"
+            return f"{self.title} is for two values, and there are {cells.total:,}"
         if self.most_cells is not None and cells.total > self.most_cells:
-            return f"{self.title} is for at most {self.most_cells:,} cells, and here are {cells.total:,}"
+            return f"{self.title} is for at most {self.most_cells:,} cells, and there are {cells.total:,}"
         return ""
 
     def build(self, cells: Cells, epsilon: float, **others: Any) -> Randomiser:

@@ -30,7 +30,7 @@ def bounded_laplace(parameters: LocalParameters, cells: Cells) -> MechanismTable
 BOUNDED_LAPLACE = Mechanism(
     name="bounded-laplace",
     title="bounded Laplace",
-    summary="Answers near the value more often than far from it, always inside the bounds.",
+    summary="Reports values near the true one more often than distant ones, always within the bounds.",
     recipe=bounded_laplace,
     line_only=True,
 )

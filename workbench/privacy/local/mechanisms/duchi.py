@@ -33,7 +33,7 @@ def duchi(parameters: LocalParameters, cells: Cells) -> MechanismTable:
 DUCHI = Mechanism(
     name="duchi",
     title="Duchi mechanism",
-    summary="Answers one of the two bounds: the least noise in a mean at small ε; nothing else can be read from it.",
+    summary="Reports one of the two bounds: the least noise in a mean at small ε, but suitable for means only.",
     recipe=duchi,
     line_only=True,
 )

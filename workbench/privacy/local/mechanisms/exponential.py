@@ -27,7 +27,7 @@ class ExponentialParameters(LocalParameters):
     """Which distance an answer is judged by."""
 
     distance: str = choice(
-        choices=tuple(POWERS), default="root", help="the distance that makes an answer less likely, or its root"
+        choices=tuple(POWERS), default="root", help="the distance that makes a value less likely, or a power of it"
     )
 
 
@@ -44,7 +44,7 @@ def exponential(parameters: ExponentialParameters, cells: Cells) -> MechanismTab
 EXPONENTIAL = Mechanism(
     name="exponential",
     title="exponential mechanism",
-    summary="Answers the less likely the farther they are from the value, by the root of the distance.",
+    summary="Reports a value less often the farther it is from the true one, by the root of the distance.",
     parameters=ExponentialParameters,
     recipe=exponential,
     line_only=True,

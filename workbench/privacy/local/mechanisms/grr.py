@@ -74,7 +74,7 @@ class ClosedFormResponse:
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Refuse: the matrix of a domain this large would not fit into memory."""
         raise ParameterError(
-            f"the table of {self.inputs} values would be too large", hint=f"ask for at most {MOST_CELLS} values"
+            f"the table of {self.inputs} values would be too large", hint=f"use at most {MOST_CELLS} values"
         )
 
     def channel(self) -> TwoChances:

@@ -61,7 +61,7 @@ def _answers(epsilon: float, size: int, total: int) -> tuple[tuple[int, int], tu
 HYBRID = Mechanism(
     name="hybrid",
     title="hybrid mechanism",
-    summary="Sometimes piecewise, sometimes Duchi's: the least noise in a mean wherever the values lie.",
+    summary="Uses the piecewise mechanism or Duchi's at random: the least noise in a mean, whatever the values are.",
     recipe=hybrid,
     line_only=True,
 )

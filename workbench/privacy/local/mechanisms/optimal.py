@@ -92,7 +92,7 @@ def optimal(parameters: LocalParameters, cells: Cells) -> MechanismTable:
 OPTIMAL = Mechanism(
     name="optimal",
     title="optimal table",
-    summary="Of all mechanisms the one whose answers are nearest to the value on average; for at most 32 cells.",
+    summary="Of all mechanisms, the one with the smallest expected error of a value; for at most 32 cells.",
     recipe=optimal,
     line_only=True,
     most_cells=MOST,

@@ -39,7 +39,7 @@ def piecewise(parameters: LocalParameters, cells: Cells) -> MechanismTable:
 PIECEWISE = Mechanism(
     name="piecewise",
     title="piecewise mechanism",
-    summary="Answers in a wide window about the value more often than elsewhere; made for means.",
+    summary="Reports values in a wide window around the true one more often; designed for means.",
     recipe=piecewise,
     line_only=True,
 )

@@ -40,7 +40,7 @@ def square_wave(parameters: LocalParameters, cells: Cells) -> MechanismTable:
 SQUARE_WAVE = Mechanism(
     name="square-wave",
     title="square wave",
-    summary="Answers in a window about the value more often than elsewhere; made for the shape of a distribution.",
+    summary="Reports values in a window around the true one more often; designed for the shape of a distribution.",
     recipe=square_wave,
     line_only=True,
 )

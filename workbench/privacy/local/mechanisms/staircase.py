@@ -28,7 +28,7 @@ class StaircaseParameters(LocalParameters):
     minimise: str = choice(
         choices=("absolute", "variance"),
         default="absolute",
-        help="what the stair's width minimises: E|noise| or E noise²",
+        help="what the width of the step minimises: E|noise| or E noise²",
     )
 
 
@@ -75,7 +75,7 @@ def staircase(parameters: StaircaseParameters, cells: Cells) -> MechanismTable:
 STAIRCASE = Mechanism(
     name="staircase",
     title="bounded staircase",
-    summary="Answers within a fixed distance of the value often, anywhere else in the bounds rarely.",
+    summary="Reports values within a fixed distance of the true one often, all others within the bounds rarely.",
     parameters=StaircaseParameters,
     recipe=staircase,
     line_only=True,

@@ -64,7 +64,7 @@ def three_outputs(parameters: LocalParameters, cells: Cells) -> MechanismTable:
 THREE_OUTPUTS = Mechanism(
     name="three-outputs",
     title="three outputs",
-    summary="Answers one of the two bounds or the middle: little noise in a mean at ε about 2, for most values.",
+    summary="Reports one of the two bounds or the middle: little noise in a mean at ε around 2, for most values.",
     recipe=three_outputs,
     line_only=True,
 )

@@ -301,9 +301,10 @@ class SyntheticPane(WayPane):
         kept = [column.name for column in plan.columns if column.action == "keep"]
         if kept:
             return tr_n(
-                "The plan publishes {kept} as it is, and no row of a synthetic table is anybody's: protect or drop it.",
-                "The plan publishes {kept} as it is, and no row of a synthetic table is anybody's: protect or drop "
-                "them.",
+                "The plan publishes {kept} as it is, but no row of a synthetic table belongs to a person: protect or "
+                "drop it.",
+                "The plan publishes {kept} as it is, but no row of a synthetic table belongs to a person: protect or "
+                "drop them.",
                 len(kept),
                 kept=listed(kept),
             ), "protect"
