@@ -89,6 +89,26 @@ def test_a_number_that_is_begun_is_refused_only_where_it_is_left(entry, qtbot, t
     assert entry.problem()
 
 
+@pytest.mark.parametrize("begun", ["", "0", "0.", "1e"])
+def test_a_number_that_is_begun_again_stays_where_the_page_follows(epsilon, qtbot, begun):
+    """The page shows the value that is in force again; the digits that follow belong to what the person types."""
+    epsilon.value_changed.connect(epsilon.set_value)
+    retype(qtbot, epsilon.field, "2")
+    retype(qtbot, epsilon.field, f"{begun}x")
+    qtbot.keyClick(epsilon.field, Qt.Key.Key_Backspace)
+    epsilon.set_value(epsilon.value())
+    epsilon.retranslate()
+    assert epsilon.field.text() == begun
+
+
+def test_a_text_that_is_deleted_is_not_filled_in_while_the_person_types(epsilon, qtbot):
+    epsilon.value_changed.connect(epsilon.set_value)
+    retype(qtbot, epsilon.field, "2")
+    qtbot.keyClick(epsilon.field, Qt.Key.Key_Backspace)
+    qtbot.keyClicks(epsilon.field, "5")
+    assert (epsilon.field.text(), epsilon.value()) == ("5", Decimal(5))
+
+
 def test_the_reason_of_a_refused_text_moves_nothing_below(qtbot):
     """It lies on the nearest part of the page that has room for it, and goes with the field."""
     made, below = PrivacyEntry("epsilon", Decimal("1e-4"), Decimal(1000), Decimal(1)), QLineEdit()

@@ -104,8 +104,8 @@ class PrivacyEntry(QWidget):
 
     def set_value(self, value: Decimal) -> None:
         """Show ``value`` without a signal (undo, a click in a plot)."""
-        if value == self._value and self.problem():
-            return  # it is in force already, as the reason below the refused text says
+        if value == self._value and self._unread:
+            return  # it is in force already: what the person is typing stays, with its reason where it is refused
         self._value = value
         if self.field.hasFocus() and self._parsed(self.field.text()) == value:
             self._show_slider()
@@ -114,9 +114,9 @@ class PrivacyEntry(QWidget):
             self._show()
 
     def retranslate(self) -> None:
-        """Write the number as another language does; a refused text stays."""
+        """Write the number as another language does; a text that is no value stays."""
         self._help = again(self._help)
-        if not self.problem():
+        if not self._unread:
             self._show_field()
 
     def problem(self) -> str:
@@ -159,6 +159,11 @@ class PrivacyEntry(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
         super().hideEvent(event)
         self._problem.hide()
+
+    @property
+    def _unread(self) -> bool:
+        """Whether the text is no value: it is refused, or only begun."""
+        return self._parsed(self.field.text()) is None
 
     def _parsed(self, text: str) -> Decimal | None:
         text = text.strip()
