@@ -11,6 +11,7 @@ from release_cases import names_in
 
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, remove_stale_parts, write_output, write_whole
+from workbench.release.parts import require_new
 
 
 def test_a_part_file_takes_its_name_with_all_its_bytes(tmp_path):
@@ -144,6 +145,21 @@ def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path):
                 write(target)
             assert str(refused.value).startswith(sentence), str(refused.value)
     assert names_in(tmp_path) == {"file"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes that have a name")
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path):
+    """Whoever may write to its folder would lose it: root, with -o /dev/null, the device of the whole system."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    makers = (lambda t: write_output(t, b"x"), PartFile, lambda t: require_new(t, replace=True))
+    for target in (pipe, link):
+        for write in makers:
+            with pytest.raises(InputError, match="the output is a device or a pipe"):
+                write(target)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
 
 
 # -- locks ------------------------------------------------------------------------------------------------------------

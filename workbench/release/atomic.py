@@ -57,6 +57,18 @@ def write_error(error: OSError, path: Path) -> InputError:
     )
 
 
+def require_file(target: Path) -> None:
+    """Refuse an output that is something else than a file: a rename would put a file in its place.
+
+    Raises:
+        InputError: it is a folder, a device or a pipe.
+    """
+    if os.path.isdir(target):
+        raise InputError("the output is a folder", str(target), "give a file name")
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise InputError("the output is a device or a pipe", str(target), "give a file name")
+
+
 class PartFile:
     """An output under a temporary name beside its final one, readable by its owner alone.
 
@@ -77,11 +89,10 @@ class PartFile:
             private: whether nobody else may read it there either.
 
         Raises:
-            InputError: the output is a folder or cannot be written.
+            InputError: the output is no file or cannot be written.
         """
         self.target, self._private = target, private
-        if os.path.isdir(target):
-            raise InputError("the output is a folder", str(target), "give a file name")
+        require_file(target)
         remove_stale_parts(target)
         self.path, descriptor = claimed(target, PART, new_file)
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
@@ -131,10 +142,9 @@ def write_output(target: Path, data: bytes, *, private: bool = False) -> None:
     """Write a file named by the user, so that it appears complete or not at all; a private one only its owner can read.
 
     Raises:
-        InputError: it is a folder or cannot be written.
+        InputError: it is no file or cannot be written.
     """
-    if os.path.isdir(target):
-        raise InputError("the output is a folder", str(target), "give a file name")
+    require_file(target)
     try:
         if not private:
             write_whole(target, data)

@@ -34,6 +34,7 @@ from workbench.release.atomic import (
     parts_of,
     public_mode,
     remove_stale_parts,
+    require_file,
     sync_folder,
     write_error,
     write_new,
@@ -343,10 +344,10 @@ def require_new(target: Path, *, replace: bool, known_by: str = "", charged: boo
         InputError: it exists and is not to be replaced, or is of another kind; or it is a new folder, and the
             certificate of a file of that name exists.
     """
+    if not known_by:
+        require_file(target)
     new = not os.path.lexists(target)
     if os.path.isdir(target):  # False of a name that no file can have, where Path.is_dir would raise
-        if not known_by:
-            raise InputError("the output is a folder", str(target), "give a file name")
         new = not any(target.iterdir())
         ours = (target / known_by).is_file() and not target.is_symlink()
     else:
