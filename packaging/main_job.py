@@ -204,7 +204,7 @@ class MainJob:
         program = self.environment.program("workbench").relative_to(self.environment.root)
         shown = ", ".join(unconfirmed[:4]) + (f" and {len(unconfirmed) - 4} more" if len(unconfirmed) > 4 else "")
         print(
-            f"error: the plan holds guesses from the rows that nobody has confirmed: {shown} ({self.plan}); check them "
+            f"error: the plan contains unconfirmed guesses from the rows: {shown} ({self.plan}); check them "
             f"in the file, then: {program} plan --confirm {shlex.quote(str(self.plan))} && {self.again}",
             file=sys.stderr,
         )
