@@ -71,6 +71,7 @@ def test_shares_sum_to_no_more_than_rho_and_each_query_has_one(columns, rows, ep
         (facts(18), 700, "3", "tan"),  # neither
         (facts(30), 200, "1", "marginals"),
         (facts(30, missing="own-value"), 500, "1", "marginals"),  # of missing values no distance can be asked
+        (facts(18, missing="own-value"), 700, "1.6", "tan"),  # nor where only half of the budget leaves rows few
         (facts(8), 100_000, "1", "tan"),  # the model sees products, beside numbers
     ],
 )

@@ -121,7 +121,8 @@ class Way:
         whole = all(column.size == column.cuts for column in setting.columns if column.ordered)
         if part == MOST:
             return few and whole
-        return descent.turns or (not few and parts_of(setting) < _FINE_TABLES)
+        tables = whole or not descent.few  # of missing values no distance can be asked
+        return descent.turns or (not few and tables and parts_of(setting) < _FINE_TABLES)
 
     @cached_property
     def _budgets(self) -> tuple[Budget, Budget]:
