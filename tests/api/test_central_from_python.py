@@ -142,7 +142,7 @@ def test_a_study_with_a_seed_keeps_no_answers(people, folder):
     named = people.assign(name=[f"p{i}" for i in range(len(people))])
     plan = api.plan(epsilon=3, **FACTS)
     asked = {"kind": "rappor", "params": "params.csv", "column": "sex", "client": "name", "answers": "kept.csv"}
-    with pytest.raises(ParameterError, match="draws fresh randomness"):
+    with pytest.raises(ParameterError, match="needs fresh randomness"):
         api.publish(named, plan, seed=1, **asked)
     assert not Path("kept.csv").exists()
     with pytest.warns(api.PrivateStudyWarning):
@@ -228,7 +228,7 @@ def test_figures_may_be_written_as_wishes(people):
         api.statistics(people, plan, "mean(aeg)", epsilon=1)
     with pytest.raises(ParameterError, match="'the age' is not a wish; write it as mean"):
         api.statistics(people, plan, ["the age"])
-    with pytest.raises(ParameterError, match="'other' is none of its declared values"):
+    with pytest.raises(ParameterError, match="'other' is not one of its declared values"):
         api.statistics(people, plan, ["share(sex=other)"])
 
 

@@ -150,7 +150,7 @@ def test_a_study_of_both_is_noted_in_the_ledger_that_one_of_them_carries(carries
 
 
 def test_what_is_joined_otherwise_than_planned_is_refused():
-    with pytest.raises(InputError, match=r"name it: join=$"):
+    with pytest.raises(InputError, match=r"give it: join=$"):
         api.release(VISITS, plan_of_both())
     by_row = api.plan(VISITS, epsilon=1, bounds={"days": (0, 30)}, drop=["who"])
     with pytest.raises(ParameterError, match="has no join"):
@@ -191,7 +191,7 @@ def test_a_column_of_lists_may_be_dropped(tmp_path):
     released = api.release(frame, plan, account="people", ledger=tmp_path / "l.sqlite", output=tmp_path / "out.csv")
     assert len(released) == 60
     told = api.describe(frame).set_index("column")
-    assert told.loc["tags", "look_at"] == "it holds a list (row 1): drop it"
+    assert told.loc["tags", "look_at"] == "it has a list (row 1): drop it"
     assert told.loc["sex", "distinct"] == 2
     with pytest.raises(InputError, match=r"a cell holds a list \(row 1, column tags\)"):
         api.release(frame, api.plan(frame, epsilon=2, domains={"sex": ["f", "m"], "tags": ["a", "b"]}))

@@ -54,7 +54,7 @@ def test_an_output_that_exists_is_replaced_only_when_asked(people, folder):
     told = {"ledger": "ledger.sqlite", "account": "people", "output": "out.csv"}
     first = api.release(people, plan, **told)
     with pytest.raises(
-        InputError, match=r"\); replace it with replace=True, which is charged again, or name a new one$"
+        InputError, match=r"\); replace it with replace=True, which is charged again, or choose a new one$"
     ):
         api.release(people, plan, **told)
     with pytest.raises(BudgetRefusedError):  # it is another charge

@@ -316,7 +316,7 @@ def test_two_columns_of_one_name_are_one_sentence():
 
 def test_names_of_several_levels_are_one_sentence():
     frame = pd.DataFrame([[1, 2]] * 9, columns=pd.MultiIndex.from_tuples([("age", "low"), ("age", "high")]))
-    with pytest.raises(InputError, match="each column has a name of 2 levels, and a plan's has one"):
+    with pytest.raises(InputError, match="the column index has 2 levels, but a plan needs plain column names"):
         api.plan(frame, epsilon=1, bounds={"age": (0, 9)})
     frame.columns = frame.columns.map("_".join)
     bounds = {"age_low": (0, 9), "age_high": (0, 9)}

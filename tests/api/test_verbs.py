@@ -144,7 +144,7 @@ def test_classes_of_a_loaded_model_are_those_of_its_card(iris, folder):
     api.NaiveBayes(epsilon=9, bounds=(0, 10), classes=SPECIES, output="m", **PAID).fit(X, y)
     with pytest.raises(ParameterError, match="not the classes of the model"):
         api.load_model("m", classes=["a", "b", "c"])
-    with pytest.raises(ParameterError, match="X has 3 columns, and the model reads 4"):
+    with pytest.raises(ParameterError, match="X has 3 columns, but the model reads 4"):
         api.load_model("m").predict(X.to_numpy()[:, :3])
 
 
@@ -298,7 +298,7 @@ def test_wishes_are_solved_from_python_as_on_the_command_line():
     assert api.solve(plan, ["mean(age) ± 2"], rows=600, epsilon_max=0.01)["impossible"][0]["needs"] > 0.01
     for given, part in (
         ({}, "rows="),
-        ({"rows": 600, "equal": True}, "give epsilon"),
+        ({"rows": 600, "equal": True}, "set epsilon"),
         ({"rows": 600, "delta": 0.1}, "δ|delta"),
     ):
         with pytest.raises(ParameterError, match=part):
@@ -348,7 +348,7 @@ def test_figures_are_those_of_the_command_and_noted_in_the_ledger(tmp_path):
     assert found.rows["risk"].tolist() == [0.5, 0.5, 1, 1]
     assert found.rows["score"].tolist() == [0, 0, 2, 1]
     assert "k = 1" in repr(found)
-    assert "different values of ill (distinct ℓ)" in found._repr_html_()
+    assert "distinct values of ill (distinct ℓ)" in found._repr_html_()
     with Ledger.open(tmp_path / "b.sqlite") as ledger:
         assert [one.study for one in ledger.figures()] == ["risk"]
 

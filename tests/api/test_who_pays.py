@@ -153,7 +153,7 @@ def test_a_refusal_says_what_to_do_from_python_in_this_ledger(crowd, folder):
     exec(advice, {"api": api})
     api.release(people.head(900), plan, output="two.csv")
     crowd.to_csv("people.csv", index=False)
-    with pytest.raises(InputError, match="give account='people'"):
+    with pytest.raises(InputError, match="pass account='people'"):
         api.release(crowd, plan, output="three.csv", ledger=BOOK, account="somebody else")
 
 
@@ -161,7 +161,7 @@ def test_columns_of_a_dataset_that_were_not_released_are_known_under_another_nam
     people = api.dataset(crowd.assign(notes=[[]] * len(crowd)), account="people", ledger=BOOK)
     bayes("one", ["age"]).fit(people[["age"]], people["sex"])
     plan = api.plan(crowd[["income"]], epsilon=1, bounds={"income": (0, 500_000)})
-    with pytest.raises(InputError, match=r"not certain who pays.*give account='people'"):
+    with pytest.raises(InputError, match=r"not certain who pays.*pass account='people'"):
         api.release(crowd[["income"]], plan, output="two.csv", account="new", ledger=BOOK)
     with pytest.raises(BudgetRefusedError):
         api.release(people[["income"]], plan, output="two.csv")

@@ -101,8 +101,8 @@ def test_the_figures_are_those_of_the_window(of_cities, run):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "there are no rows"),
-        (("t.csv", "--rows", "300"), "there are no rows"),
+        ((), "no rows are given"),
+        (("t.csv", "--rows", "300"), "no rows are given"),
         (("--rows", "3"), "--rows"),
         (("--rows", "300", "--decimal", ","), "not read from a file"),
         (("--rows", "300", "--grey"), "work only for images"),

@@ -70,7 +70,7 @@ def test_the_private_step_is_audited_with_canaries(run):
     assert (told["verdict"], told["canaries"], told["guesses"], told["steps"]) == ("not refuted", 2000, 200, 1)
     assert 0 < told["epsilon_lower"] < told["epsilon"] <= 3
     assert told["noise"]["lower"] < 1 < told["noise"]["upper"]
-    assert "not refuted: nothing that was seen contradicts epsilon = 2.99" in COMMAND.text(told)
+    assert "not refuted: the outputs do not contradict epsilon = 2.99" in COMMAND.text(told)
 
 
 def test_a_step_with_too_little_noise_is_exit_code_5(run, monkeypatch):

@@ -250,7 +250,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a PDF by another name": ([*SANITIZE, "--pdf", "x.doc"], "--pdf writes a .pdf file (x.doc)"),
     "HTML in a missing folder": ([*SANITIZE, "--html", "no/x.html"], "the document cannot be written there"),
     "a signature without a key": ([*SANITIZE, "--sign"], "there is no signing key"),
-    "no document": (["certificate", "x.csv"], "there is nothing to do (workbench certificate); give --pdf FILE"),
+    "no document": (["certificate", "x.csv"], "there is nothing to do (workbench certificate); add --pdf FILE"),
     "a document of no release": (["certificate", "x.csv", "--html", "x.html"], "the file does not exist (x.csv)"),
     "a key without a name": (["key", "trust", "x"], "`key trust` needs --name"),
     "a name without a key": (["key", "trust", "--name", "x"], "`key trust` needs a public key"),
@@ -335,7 +335,7 @@ def test_an_epsilon_that_is_none_is_refused_everywhere(folder, run, words, word)
 
 MECHANISMS: dict[str, tuple[str, str]] = {
     "unknown": ("stair-case --domain a,b", "the mechanism 'stair-case' is not known, did you mean 'staircase'?"),
-    "for frequencies": ("oue --domain a,b --table t.npy", "a report of oue is a vector of 2 bits, which no table"),
+    "for frequencies": ("oue --domain a,b --table t.npy", "a report of oue is a vector of 2 bits, which does not fit a table"),
     "nearly for frequencies": ("oeu --domain a,b", "the mechanism 'oeu' is not known, did you mean 'oue'?"),
     "spelt otherwise": ("square_wave --domain a,b", "the mechanism 'square_wave' is not known, did you mean 'square-"),
     "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal table is for at most 32 cells"),

@@ -206,12 +206,12 @@ def test_models_that_cannot_learn_from_a_release_say_which_can(released, run, en
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("people.csv",), "it takes no DATA (workbench fit); leave it out, or --on-release"),
-        (("--epsilon", "1"), "it takes no --epsilon"),
-        (("--delta", "1e-6"), "it takes no --delta"),
+        (("people.csv",), "takes no DATA (workbench fit); leave it out, or --on-release"),
+        (("--epsilon", "1"), "takes no --epsilon"),
+        (("--delta", "1e-6"), "takes no --delta"),
         (("--bounds", "other.toml"), "the certificate declares the column 'age' otherwise than this plan (--bounds)"),
-        (("--delimiter", ";"), "it takes no --delimiter"),
-        (("--smoothing", "1"), "it takes no --smoothing"),
+        (("--delimiter", ";"), "takes no --delimiter"),
+        (("--smoothing", "1"), "takes no --smoothing"),
         (
             ("people.csv", "--epsilon", "1", "--delta", "0"),
             "no DATA, --epsilon and --delta (workbench fit); leave them out",
@@ -231,7 +231,7 @@ def test_what_is_for_raw_rows_makes_no_sense_here(released, run, words, said):
     [
         (
             (),
-            "DATA, --epsilon and --bounds are missing (workbench fit); give them, or name a"
+            "DATA, --epsilon and --bounds are missing (workbench fit); give them, or give a"
             " released table with --on-release",
         ),
         (("people.csv", "--epsilon", "1"), "--bounds is missing (workbench fit); give it"),

@@ -31,7 +31,7 @@ def test_a_sweep_is_told_drawn_and_gone_on_with(folder, run):
     told = run(*words, "--plot", "out.png")
     assert told.code == 0, told
     assert "private – not for release" in told.out
-    assert "To publish the best of these 4 settings" in told.out
+    assert "Publishing the best of these 4 settings" in told.out
     assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
     again = run(*words, "--json")
     assert "4 of 4 runs are in out.csv already" in again.err

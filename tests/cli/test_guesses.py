@@ -134,7 +134,7 @@ def test_confirming_says_what_was_confirmed_and_what_is_still_open(folder, run):
         line if line.startswith("#") else line.replace('"guess"', '"declared"') for line in before.split("\n")
     )
     again = run("plan", "--confirm", "plan.toml")
-    assert again.out.startswith("there was nothing left to confirm in plan.toml")
+    assert again.out.startswith("nothing to confirm in plan.toml")
     assert (folder / "plan.toml").read_text("utf-8") == after
     fill(folder / "plan.toml")
     assert run(*sanitize()).code == 0

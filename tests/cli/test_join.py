@@ -106,7 +106,7 @@ def test_statistics_and_models_of_both_are_released_and_verify(clinic, run):
         ),
         (
             "solve visits.csv --join patients.csv --plan p --want mean(age)<=2 -o patients.csv",
-            "it is made from",
+            "would replace its input",
         ),
         ("plan visits.csv --join patients.csv --on who=patient --unit days --epsilon 1 -o n", "change one of the two"),
         ("fit --on-release s.csv --join patients.csv --target sex --model naive-bayes -o m", "takes no --join"),

@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "another preset": (["rappor", "simulate", "--preset", "norm"], "the preset 'norm' is not known"),
     "p = q": (["rappor", "simulate", "--preset", "normal", "--p", "0.75"], "a report would contain no information"),
-    "data without a column": (["rappor", "simulate", "--data", "values.csv"], "belong together"),
+    "data without a column": (["rappor", "simulate", "--data", "values.csv"], "must be used together"),
     "an alpha of 1": (["rappor", "simulate", "--preset", "normal", "--alpha", "1"], "--alpha = 1"),
     "another correction": (["rappor", "simulate", "--preset", "normal", "--correction", "bonferoni"], "did you mean"),
     "no action": (["rappor"], "encode|sum|map|decode|simulate"),

@@ -71,7 +71,7 @@ def test_the_target_of_the_plan_is_the_default(folder, run):
         (["--epsilon", "1", "--delta", "0"], "--delta"),
         (["--epsilon", "1", "--delta", "1"], "--delta"),
         (["--epsilon", "1", "--delta", "0.05"], "delta = 0.05 is not below 1/rows = 0.05: publishing one random row"),
-        (["--epsilon", "1", "--method", "marginals"], "and none is named (workbench synthesize); name it by --target"),
+        (["--epsilon", "1", "--method", "marginals"], "needs a target column (workbench synthesize); set --target"),
         (
             ["--epsilon", "1", "--target", "cty"],
             "the target 'cty' is not one of the columns (workbench synthesize); choose one of age, city",

@@ -157,7 +157,7 @@ def test_a_damaged_model_is_refused_in_words(change, said):
 def test_too_many_columns_are_refused_before_the_charge():
     many = (Attribute(name="place", kind="category", domain=tuple(f"p{i}" for i in range(1001))),)
     learner = PCA(many, CLASS, PcaParameters(epsilon=1.0), Charged(lambda cost: pytest.fail("charged")))
-    with pytest.raises(ParameterError, match="1000 columns at most, and these attributes make 1001"):
+    with pytest.raises(ParameterError, match="1000 columns at most, and these attributes give 1001"):
         learner.fit([[0.0]], [0])
 
 

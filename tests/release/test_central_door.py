@@ -112,7 +112,7 @@ def test_an_epsilon_that_is_not_served_is_neither_released_nor_recomputed(tmp_pa
 def test_guesses_unprotected_columns_and_unknown_kinds_are_refused(tmp_path):
     plain = plan_of().to_plain()
     columns = [{**c, "origin": "guess"} if c["name"] == "pay" else c for c in plain["column"]]
-    with pytest.raises(InputError, match="nobody has confirmed"):
+    with pytest.raises(InputError, match="unconfirmed guesses"):
         release(
             tmp_path / "l.sqlite", tmp_path / "o.csv", plan=Plan.from_plain({**plain, "epsilon": 3, "column": columns})
         )

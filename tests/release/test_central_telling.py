@@ -66,6 +66,6 @@ def test_values_that_were_read_off_the_data_are_not_published_by_statistics():
         Column(name="age", kind="integer", lower=0, upper=99),
     )
     plan = Plan(epsilon=1.0, columns=columns)
-    with pytest.raises(ParameterError, match="were read off the data"):
+    with pytest.raises(ParameterError, match="were taken from the data"):
         statistics_work(Request(figures=(Statistic(statistic="histogram", column="city"),)), plan, 1.0, 60, "csv")
     assert {ask.column for ask in usual_request(plan).figures} == {"age"}

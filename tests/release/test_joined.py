@@ -162,7 +162,7 @@ def test_emptying_a_person_in_both_tables_empties_at_most_k_rows_and_changes_no_
 
 
 def worst(most: int, neighbours: Callable[[Side, Side], Iterator[tuple[Side, Side]]]) -> float:
-    """The largest loss of a noisy column of the second table, over its values, exactly."""
+    """The largest loss of a noisy column the second table: this table, over its values, exactly."""
     plan, found = plan_of(most), 0.0
 
     def chances(left: Side, right: Side) -> Any:
@@ -460,5 +460,5 @@ def test_a_named_account_takes_a_new_second_table_and_no_known_one(tmp_path):
     assert certificate_of(tmp_path / "b.csv")["account"]["remaining_after"] == "0"
     (tmp_path / "o").mkdir()
     released(tmp_path / "o", "r.csv", second())
-    with pytest.raises(InputError, match="of the second table"):
+    with pytest.raises(InputError, match="the second table: this table"):
         released(tmp_path / "o", "b.csv", both(), named)

@@ -167,7 +167,7 @@ def test_an_older_copy_of_a_checkpoint_gives_no_step_back(tmp_path):
     [
         ({"plan": replace(PLAN, lr=0.5)}, "other settings"),
         ({"plan": replace(PLAN, noise=0.5)}, "other settings"),
-        ({"table": made(shift=1)}, "of another table"),
+        ({"table": made(shift=1)}, "belongs to another table"),
         ({"quiet": True}, "other settings"),
         ({"rows_per_person": 2}, "other settings"),
     ],
@@ -219,7 +219,7 @@ def test_giving_up_a_run_whose_figures_were_shown_costs_all_of_it(tmp_path):
 def test_who_stops_a_quiet_run_gets_back_what_was_not_spent(tmp_path):
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 20, quiet=True)
-        assert paused_trainings(ledger, made(shift=3)) == (), "of another table"
+        assert paused_trainings(ledger, made(shift=3)) == (), "belongs to another table"
         (found,) = paused_trainings(ledger, TABLE)
         half = PLAN.schedule(50).cost(20)
         assert (found.quiet, found.spent) == (True, half.epsilon)

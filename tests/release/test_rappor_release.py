@@ -250,7 +250,7 @@ def test_no_seed_decides_an_answer_that_is_kept_for_a_release(tmp_path):
     work = rappor_work(SMALL, asked, table.rows, answers=kept)
     for coins in (SeededEntropy(1), None):
         ask = Study(np.random.default_rng(1), coins).ask(work.cost())
-        with pytest.raises(ParameterError, match="draws fresh randomness"):
+        with pytest.raises(ParameterError, match="needs fresh randomness"):
             work.run(table, ask, ignore, CancelToken())
         assert not kept.exists()
     work.run(table, Study(np.random.default_rng(1), OsEntropy()).ask(work.cost()), ignore, CancelToken())

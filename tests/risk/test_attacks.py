@@ -334,14 +334,14 @@ def test_a_copy_gives_back_the_secret_of_people_whom_the_attacker_knows():
 
 def test_a_secret_that_everybody_shares_is_none():
     alike = table({"age": [30 + at for at in range(20)], "town": ["H"] * 20})
-    with pytest.raises(InputError, match="'town' has one value"):
+    with pytest.raises(InputError, match="'town' has only one released value"):
         run("reconstruction", alike, of={"original": alike}, secret="town")
 
 
 def test_an_attack_that_fails_tells_no_figure_of_the_rows(monkeypatch):
     monkeypatch.setattr("workbench.risk.attacks.reconstruction._MOST_PEOPLE", 30)
     alike = table({"age": [7] * 97, "ill": [at % 2 for at in range(97)]})
-    with pytest.raises(InputError, match="more than 30 people are alike") as told:
+    with pytest.raises(InputError, match="more than 30 people have the same known values") as told:
         run("reconstruction", alike, of={"original": alike}, secret="ill", attacks=10)
     assert "97" not in str(told.value)
 

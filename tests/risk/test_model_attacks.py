@@ -124,7 +124,7 @@ def test_a_model_of_numbers_is_attacked_by_its_errors():
 def test_what_cannot_be_attacked_is_refused():
     groups = Opened({"model": "kmeans"}, None, task="clustering")
     for name in ("membership", "inversion"):
-        with pytest.raises(InputError, match="predicts nothing"):
+        with pytest.raises(InputError, match="has no predictions"):
             attacked(name, groups)
     with pytest.raises(ParameterError, match="no column 'z'"):
         attacked("inversion", overfitted(), secret="z")
