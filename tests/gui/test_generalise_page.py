@@ -56,7 +56,7 @@ def test_what_is_found_is_shown_until_other_settings_ask_for_another_search(sear
     said = [text_of(searched, f"generalise_failure_{at}") for at in range(6)]
     assert said[0].startswith("The diagnosis of 2 of 6 people is certain")
     assert "57.6 %" in said[1]
-    assert "with 40.2 % on average" in said[1]
+    assert "with probability 40.2 % on average" in said[1]
     assert "rule out one value" in said[2]
     assert "ε = 2" in said[5]
 

@@ -140,7 +140,7 @@ def test_every_builder_works_as_it_is_declared_first():
 
 
 def test_a_level_never_separates_what_the_one_below_joins():
-    with pytest.raises(InputError, match="level 2 separates"):
+    with pytest.raises(InputError, match="level 2 splits"):
         Hierarchy.from_text("a;x;1\nb;x;2\n")
     with pytest.raises(ParameterError, match="15 is not a multiple of 10"):
         builder("intervals")(widths=(10, 15))
@@ -194,7 +194,7 @@ def test_a_way_in_words():
     assert way.to_plain() == {"widths": [10, 20], "start": 5}
     with pytest.raises(ParameterError, match="did you mean 'intervals'"):
         way_of("age=interval")
-    with pytest.raises(ParameterError, match="no parameter of masking"):
+    with pytest.raises(ParameterError, match="is not a parameter of masking"):
         way_of("zip=masking:width=2")
 
 

@@ -28,7 +28,7 @@ def test_what_fits_predicts_the_target_and_the_advised_one_comes_first(target, t
     found = fitting_learners(1.0, learnable(PLAN, target))
     assert {entry.task for entry in found.predicting} == {task}
     assert found.advised == found.predicting[0].name == advised
-    assert found.why.startswith(f"{found.predicting[0].title} is advised: ")
+    assert found.why.startswith(f"{found.predicting[0].title} is recommended: ")
     assert not any(entry.task in (CLASSIFICATION, REGRESSION) for entry in found.others)
     assert {*found.fit, *found.unfit} == {*LEARNERS}
     assert len(found.fit) + len(found.unfit) == len(LEARNERS), "each is listed once"
@@ -43,7 +43,7 @@ def test_at_a_small_epsilon_another_model_of_numbers_is_advised():
 def test_without_a_target_those_that_predict_nothing_fit_and_one_is_advised():
     found = fitting_learners(1.0, lambda entry: not entry.predicts)
     assert (found.predicting, found.advised) == ((), "kmeans")
-    assert found.why.startswith("K-means is advised: ")
+    assert found.why.startswith("K-means is recommended: ")
 
 
 def test_nothing_is_advised_where_nothing_fits():

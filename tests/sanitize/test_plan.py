@@ -246,7 +246,7 @@ def test_what_is_written_is_read_back(wish):
         ("mean(age) ± -2", "is not a wish"),
         ("mean(age) ± nan", "is not a wish"),
         ("", "is not a wish"),
-        ("share(sex) ± 3 %", "of one value"),
+        ("share(sex) ± 3 %", "needs one value"),
         ("mean(age) ± 3 %", "not a percentage"),
         ("mean(age) ± 0", "above 0"),
         ("mean(age) ± 1e999", "above 0"),

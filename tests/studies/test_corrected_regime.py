@@ -233,7 +233,7 @@ def test_an_epsilon_that_cannot_be_divided_is_refused_before_any_work(synthetic_
     many = replace(
         synthetic_data, cells=np.tile(synthetic_data.cells[:, :1], 60), columns=synthetic_data.columns[:1] * 59
     )
-    with pytest.raises(ParameterError, match="leaves"):
+    with pytest.raises(ParameterError, match="gives each of"):
         run_curve(plan, many, on_rows=seen.append)
     assert seen == []
 

@@ -449,7 +449,7 @@ def test_figures_are_drawn_against_blocks(settings_data):
         ({"against": "aggregate=smooth"}, "not a number"),
         ({"against": "blocks=2,5", "settings": ["blocks=3"]}, "set twice"),
         ({"against": "blocks=2,5", "regimes": ["none"]}, "only the private model has blocks"),
-        ({"against": "blocks=2,5", "epsilons": [1, 2, 3, 4, 5, 6, 7, 8]}, "each of 8 epsilons"),
+        ({"against": "blocks=2,5", "epsilons": [1, 2, 3, 4, 5, 6, 7, 8]}, "8 lines, one per epsilon"),
     ],
 )
 def test_what_cannot_be_drawn_against_a_parameter_is_refused(changed, said):
