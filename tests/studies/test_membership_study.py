@@ -61,7 +61,7 @@ def test_what_is_allowed_follows_from_how_each_row_is_used(regime, replaced):
 def test_an_epsilon_of_each_prediction_bounds_nothing_of_many():
     found = attacked("median-forest", "private", data(60, numbers=True))
     assert found.allowed is None
-    assert "each prediction" in found.why_not
+    assert "per prediction" in found.why_not
 
 
 def test_too_few_rows_are_refused():

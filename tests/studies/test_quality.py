@@ -217,7 +217,7 @@ def test_a_plan_says_what_columns_are():
 
 
 def test_tables_that_cannot_be_compared_are_refused(survey):
-    with pytest.raises(InputError, match="no column in common"):
+    with pytest.raises(InputError, match="no columns in common"):
         quality(survey, table(other=["1"] * 9))
     with pytest.raises(InputError, match="both tables share"):
         quality(survey, survey, request=QualityRequest(target="person"))

@@ -98,7 +98,7 @@ def test_sentences_name_the_bound_and_what_was_reached(monkeypatch):
 
 
 def test_one_report_and_a_cancelled_run_are_refused():
-    with pytest.raises(ParameterError, match="fewer than two"):
+    with pytest.raises(ParameterError, match="at least two"):
         compare_trust(1.0, 1, 1e-6)
     token = CancelToken()
     token.cancel()
