@@ -218,7 +218,7 @@ def test_a_word_that_is_listed_as_a_value_is_not_missing_and_return_goes_on(wind
     hands.drop(path)
     hands.finish("tab_data")
     assert hands.cell("attribute_table", "work", "Missing") == "27 ⚠"
-    assert "27 cells say 'none' and count as missing" in hands.text("suspicion_0")
+    assert "27 cells contain 'none' and count as missing" in hands.text("suspicion_0")
     hands.click("data_onward")
     qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
     hands.keys("none|full|part")
