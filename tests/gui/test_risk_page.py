@@ -57,7 +57,7 @@ def test_figures_follow_each_tick_at_once(hands, monkeypatch, tmp_path):
     hands.click_cell(COLUMNS, "ill", "Sensitive")
     assert hands.text("risk_said").startswith("These figures are for the columns that were ticked before")
     hands.idle()
-    assert figures(hands)["different values of ill (distinct ℓ)"] == "1"
+    assert figures(hands)["distinct values of ill (distinct ℓ)"] == "1"
     assert figures(hands)["smallest class (k)"] == "1"
     tick(hands, "age")
     tick(hands, "town")

@@ -235,7 +235,7 @@ def test_models_are_advised_and_folded_and_what_is_refused_costs_nothing(
     assert (train.page.forms.model, text_of(train, "train_use")) == ("logistic-regression", "PREDICT"), (
         "the advised one"
     )
-    assert "advised" in text_of(train, "train_about")
+    assert "recommended" in text_of(train, "train_about")
     assert train.findChild(QWidget, "train_start").property("look") == "primary"
     train.session.set_epsilon(Decimal(2))
     forecast(train, qtbot)

@@ -393,7 +393,7 @@ def test_it_starts_on_the_advised_model_and_keeps_the_one_that_a_person_chose(pe
     finish(people, "tab_utility")
     box = people.findChild(QComboBox, "curve_model")
     assert (box.currentData(), box.currentText()) == ("logistic-regression", "Logistic regression, exact noise   ★")
-    assert box.itemData(0, Qt.ItemDataRole.ToolTipRole).startswith("Logistic regression, exact noise is advised")
+    assert box.itemData(0, Qt.ItemDataRole.ToolTipRole).startswith("Logistic regression, exact noise is recommended")
     assert sum("★" in box.itemText(at) for at in range(box.count())) == 1
     people.session.set_target("age")  # a number: other models fit, and another is advised
     assert (box.currentData(), "★" in box.currentText()) == ("boosted-trees", True)

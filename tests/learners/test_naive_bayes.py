@@ -131,7 +131,7 @@ def test_a_class_without_rows_is_never_preferred():
     [
         (3, 0, np.inf, "row 4, column age"),
         (0, 0, np.nan, "missing (row 1, column age)"),
-        (7, 2, 4, "4 is no value of the column (row 8, column colour)"),
+        (7, 2, 4, "4 is not a value of the column (row 8, column colour)"),
         (7, 2, 0.5, "row 8, column colour"),
         (1, 3, 2, "missing (row 2, column smoker)"),
         (1, 3, np.nan, "row 2, column smoker"),
@@ -173,9 +173,9 @@ def test_tables_of_the_wrong_shape_or_type_are_refused(X, y):
 @pytest.mark.parametrize(
     ("attributes", "target", "said"),
     [
-        ((), TARGET, "no attribute"),
-        ((AGE, AGE), TARGET, "one name"),
-        ((AGE,), AGE, "one name"),
+        ((), TARGET, "no columns to learn from"),
+        ((AGE, AGE), TARGET, "same name"),
+        ((AGE,), AGE, "same name"),
         ((AGE,), Attribute(name="y", kind="real", lower=0, upper=1), "not category or boolean"),
         ((AGE,), Attribute(name="y", kind="category"), "domain is not declared"),
         ((Attribute(name="x", kind="real", lower=0),), TARGET, "upper bound is not declared"),

@@ -269,8 +269,8 @@ def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first():
         "the mean of pay",
         "the share of Bonn in city",
         "the mean of age",
-        "the relation of age and sick",
-        "the relation of pay and sick",
+        "how age relates to sick",
+        "how pay relates to sick",
         "a model of sick",
         "look at rows",
     ]

@@ -235,7 +235,7 @@ def _share(column: Column) -> Question:
 
 def _pair(a: Column, b: Column) -> Question:
     names = a.name, b.name
-    words = f"the correlation of {a.name} and {b.name}" if b.numeric else f"the relation of {a.name} and {b.name}"
+    words = f"the correlation of {a.name} and {b.name}" if b.numeric else f"how {a.name} relates to {b.name}"
     return Question("correlation", names, words, NEAR_PAIR)
 
 
