@@ -77,7 +77,8 @@ def test_the_corrected_table_stands_in_csv_text_and_plot(made, run):
 
 
 def test_a_model_without_a_corrected_form_says_so(made, run):
-    assert "cannot correct for the mechanism" in run(*words(made, "--regimes", "corrected:grr"), "--model", "kmeans").error()
+    said = run(*words(made, "--regimes", "corrected:grr"), "--model", "kmeans").error()
+    assert "cannot correct for the mechanism" in said
     assert left(made) == []
 
 

@@ -335,7 +335,7 @@ def test_an_epsilon_that_is_none_is_refused_everywhere(folder, run, words, word)
 
 MECHANISMS: dict[str, tuple[str, str]] = {
     "unknown": ("stair-case --domain a,b", "the mechanism 'stair-case' is not known, did you mean 'staircase'?"),
-    "for frequencies": ("oue --domain a,b --table t.npy", "a report of oue is a vector of 2 bits, which does not fit a table"),
+    "for frequencies": ("oue --domain a,b --table t.npy", "a report of oue is a vector of 2 bits, which does not fit"),
     "nearly for frequencies": ("oeu --domain a,b", "the mechanism 'oeu' is not known, did you mean 'oue'?"),
     "spelt otherwise": ("square_wave --domain a,b", "the mechanism 'square_wave' is not known, did you mean 'square-"),
     "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal table is for at most 32 cells"),

@@ -151,7 +151,8 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         (
             "WB samples >/dev/full; echo $?",
             "2\n",
-            "error: the result cannot be printed: No space left on device (standard output); check where standard output goes\n",
+            "error: the result cannot be printed: No space left on device (standard output); "
+            "check where standard output goes\n",
         ),
     ],
 )

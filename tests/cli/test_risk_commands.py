@@ -61,7 +61,10 @@ def test_words_have_each_measure_and_the_badge(folder, run):
     [
         (("--quasi", "age,twon"), "there is no column 'twon', did you mean 'town'? (t.csv); the columns are"),
         (("--quasi", "age", "--sample-fraction", "1.5"), "--sample-fraction = 1.5"),
-        (("--quasi", "age", "--sensitive", "age"), "'age' is both quasi and sensitive (workbench risk); remove it from one of them"),
+        (
+            ("--quasi", "age", "--sensitive", "age"),
+            "'age' is both quasi and sensitive (workbench risk); remove it from one of them",
+        ),
         (("--quasi", "age", "--sensitive", "ill", "--distance", "hierarchical"), "ill has no hierarchy"),
         (
             ("--quasi", "age", "--population", "t.csv", "--sample-fraction", "0.5"),

@@ -61,7 +61,8 @@ def test_what_an_attacker_gets_from_the_same_rows_with_epsilon():
     flu, rare = (q / 3) / (p / 3 + 2 * q / 3), (q / 3) / (p / 6 + 5 * q / 6)
     assert homogeneity.believed == pytest.approx(p * homogeneity.allowed + q * (flu + 2 * rare))
     assert homogeneity.reached.endswith("would believe a true “cancer” with probability 40.2 % on average.")
-    assert "a belief of 0.05 % in" in dataclasses.replace(homogeneity, prior=1 / 1983).instead  # 0.1 % would be twice that
+    rare_prior = dataclasses.replace(homogeneity, prior=1 / 1983).instead
+    assert "a belief of 0.05 % in" in rare_prior  # 0.1 % would be twice that
     # Asthma is published beside flu alone. Without flu it has 1/4 of the rows, cancer 1/2, diabetes 1/4, and each
     # answer is asthma or diabetes with 1/4, cancer with (p + q)/2, flu with q.
     assert (background.value, background.ruled_out, background.prior) == ("asthma", "flu", 0.25)
