@@ -142,7 +142,7 @@ def test_what_is_not_an_event_is_refused_and_not_guessed():
     parts = tuple(
         Parallel((pure(f"0.{n}1"), GaussianNoise(float(n)), ZeroConcentrated(exact(n / 7)))) for n in range(1, 9)
     )
-    with pytest.raises(ParameterError, match="ways"):
+    with pytest.raises(ParameterError, match="combinations"):
         compose_totals(Composed(parts), 1e-5)
 
 

@@ -212,7 +212,7 @@ def test_a_name_that_is_not_that_of_the_tables_account_is_refused_with_the_way_o
         release(path, target, rows=50, account="other")
     with Ledger.open(path) as ledger:
         account = ledger.set_name(ledger.identify(table_of(50)), "clinic")
-        with pytest.raises(InputError, match="named 'clinic' already"):
+        with pytest.raises(InputError, match="already has the name 'clinic'"):
             ledger.set_name(ledger.identify(table_of(50)), "hospital")
         ledger.set_cap(account, Decimal(6))
     with pytest.raises(InputError, match=r"belongs to the account 'clinic', not to 'other'.*account = \"clinic\""):
