@@ -58,7 +58,7 @@ def write_error(error: OSError, path: Path) -> InputError:
 
 
 def require_file(target: Path) -> None:
-    """Refuse an output that is something else than a file: a rename would put a file in its place.
+    """Refuse an output that exists and is not a file: renaming would replace it.
 
     Raises:
         InputError: it is a folder, a device or a pipe.
