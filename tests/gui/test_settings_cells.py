@@ -345,7 +345,7 @@ def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, t
     assert "age,,integer?,,,,own-value?,," in (tmp_path / "out.csv").read_text("utf-8").splitlines()
     level, text = told[-1]
     assert level == "warning"
-    assert "Left out, because they were read off the rows: bounds of age." in text
+    assert "Left out, because they were read from the rows: bounds of age." in text
 
 
 @pytest.mark.parametrize(
