@@ -28,7 +28,7 @@ class NaiveBayesParameters(Parameters):
     ranges: str = ranges_of_columns()
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
     count_share: float = part_of_epsilon(
-        "share for class sizes", 0.1, "share of ε for counting the rows of each class; the rest is for the attributes"
+        "share of class sizes", 0.1, "share of ε for counting the rows of each class; the rest is for the attributes"
     )
     smoothing: float = real(
         default=1.0,
@@ -41,7 +41,7 @@ class NaiveBayesParameters(Parameters):
         advanced=True,
     )
     noise_limit: float = _in_half_ranges(
-        "noise limit for means",
+        "noise limit of means",
         0.1,
         1e6,
         "if class means would be noisier than this, only the most informative attributes are used",
@@ -65,7 +65,7 @@ class NaiveBayesParameters(Parameters):
         "half-range²",
     )
     separate_below: float = _in_half_ranges(
-        "separate variances below",
+        "own variance below",
         0.005,
         1e6,
         "with less noise than this each class has its own variance; otherwise they share one",
