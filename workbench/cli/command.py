@@ -1,4 +1,4 @@
-"""Commands: options derived from declared parameters, and advice that repeats them."""
+"""Commands: their options, derived from declared parameters, and advice that repeats the options in use."""
 
 from __future__ import annotations
 

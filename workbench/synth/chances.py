@@ -223,12 +223,11 @@ class Way:
         rows = np.hstack([np.full((len(codes), 1), one), within_limit(sides, l2_norms, most)])
         sums = np.zeros((2, rows.shape[1]), dtype=np.int64)
         np.add.at(sums, codes[:, self.target].astype(np.int64), rows)
-        told = (
-            np.array(ask(HALVES, [int(v) for v in sums.ravel()], self._limit), dtype=np.float64).reshape(2, -1) / _UNIT
-        )
-        sizes = np.maximum(told[:, 0] * _UNIT / one, 0.02 * self.setting.rows)
+        answers = ask(HALVES, [int(v) for v in sums.ravel()], self._limit)
+        noisy = np.array(answers, dtype=np.float64).reshape(2, -1) / _UNIT
+        sizes = np.maximum(noisy[:, 0] * _UNIT / one, 0.02 * self.setting.rows)
         sizes *= self.setting.rows / sizes.sum()
-        means, spreads = means_and_spreads(told[:, 1:], sizes, self.noise)
+        means, spreads = means_and_spreads(noisy[:, 1:], sizes, self.noise)
         out = []
         for column, place, mean, spread in zip(columns, self.far, (centre + means).T, spreads, strict=True):
             below = ndtr((_ends(column) - mean[:, None]) / spread)

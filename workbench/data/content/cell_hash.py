@@ -65,17 +65,17 @@ def _spelt_out(text: str) -> str:
 Words = NDArray[np.uint64]
 
 Placed = tuple[tuple[str, ...], pl.Series]
-"""Values, and the places of a column's cells among them; null where a cell is none of them."""
+"""Values, and the index of each cell of a column among them; null if a cell is not one of them."""
 
 
 class ByValue:
-    """What is made of the values of each column, kept from part to part as long as a column has the same ones."""
+    """Results computed from the values of each column, kept from part to part while the values stay the same."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[tuple[str, ...], Any]] = {}
 
     def of(self, column: int, values: tuple[str, ...], make: Callable[[pl.Series, int], Any]) -> Any:
-        """Return what ``make`` makes of the values of a column, which it is given with its position."""
+        """Return ``make(values, column)``, computed once for the same values."""
         known = self._known.get(column)
         if known is None or known[0] != values:
             self._known[column] = known = values, make(pl.Series(values, dtype=pl.String), column)

@@ -123,8 +123,8 @@ def _may_be_coded(opened: OpenTable | None, column: DraftColumn) -> bool:
 def codes_in_words(opened: OpenTable | None, plan: DraftPlan) -> str:
     """Return that columns may have codes for missing values that nobody declared; empty where none seems to."""
     found = ", ".join(coded_columns(opened, plan))
-    told = tr("In {columns} a number may be a code for a missing value: it counts as a number.", columns=found)
-    return told if found else ""
+    note = tr("In {columns} a number may be a code for a missing value: it counts as a number.", columns=found)
+    return note if found else ""
 
 
 FACT_WORDS = {

@@ -119,7 +119,7 @@ def _of_images(images: object) -> Offer:
     # One with a frozen part learns most from a small budget: what it reads is made by public filters.
     advised = next((entry for entry in reading if entry.frozen), reading[0])
     why = tr(
-        "{title} is advised: most of it is public filters, so it has little to learn from your images.",
+        "{title} is recommended: most of it is public filters, so it has little to learn from your images.",
         title=tr_sentence(advised.title),
     )
     groups = _advised_first(reading, advised.name, tr("PREDICT THE CLASS"))
