@@ -72,7 +72,7 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     qtbot.waitUntil(lambda: told.text().endswith("Usually 0.04."))
     retype(people, qtbot, "train_naive_bayes_count_share", "2")
     problem = people.findChild(QLabel, "train_naive_bayes_count_share_problem")
-    assert problem.text().startswith("share for class sizes ")
+    assert problem.text().startswith("share of class sizes ")
     press(people, "train_model_logistic-regression")
     people.findChild(QComboBox, "train_logistic_regression_weights_from").setFocus()
     qtbot.waitUntil(lambda: told.text().endswith("Usually by ε and rows."))  # as the list calls it, not the command
