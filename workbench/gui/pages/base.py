@@ -272,8 +272,11 @@ class PageFrame(QWidget):
 
     def _place_note(self) -> None:
         """Put the note beside the buttons of the foot, or above them where they leave it little room."""
-        parts = [part.widget() for part in map(self.foot.itemAt, range(self.foot.count())) if part is not None]
-        shown = [part for part in parts if part is not None and part is not self._note and not part.isHidden()]
+        items = [item for item in map(self.foot.itemAt, range(self.foot.count())) if item is not None]
+        others = [(item, part) for item in items if (part := item.widget()) is not None and part is not self._note]
+        for item, _ in others:
+            item.setAlignment(Qt.AlignmentFlag.AlignBottom)  # a note of two lines is higher than they: they stay
+        shown = [part for _, part in others if not part.isHidden()]
         room = self.width() - 2 * MARGIN - sum(part.sizeHint().width() + self.foot.spacing() for part in shown)
         whole = self._note.fontMetrics().horizontalAdvance(self._note.accessibleName())
         fits, beside = room >= min(whole, scaled(NOTE)), self.foot.indexOf(self._note) >= 0
