@@ -15,16 +15,21 @@ from typing import Any
 
 import pytest
 
-from workbench.data import isolated
+from workbench.data import isolated_reader
 from workbench.processes import executor
 from workbench.processes.child_program import environment
 
-spawned_child = isolated.child_of
+spawned_child = isolated_reader.child_of
 
 LOADED = [
     # What such processes import by name.
-    *("workbench.release.rows_work", "workbench.release.verify", "workbench.release.verify_any"),
-    *("workbench.release.path", "workbench.release.recover", "workbench.release.kinds", "workbench.release.bundle"),
+    *("workbench.release.rows_work", "workbench.release.verify", "workbench.release.verification"),
+    *(
+        "workbench.release.release_path",
+        "workbench.release.recover",
+        "workbench.release.kinds",
+        "workbench.release.bundle",
+    ),
     *("workbench.release.statistics.statistics_work", "workbench.release.synthetic.synthesis_work"),
     *("workbench.release.rappor.rappor_work", "workbench.release.values_work", "workbench.privacy.audit"),
     *("workbench.release.model.release_learner", "workbench.data.isolated_child", "workbench.data.databases.child"),
@@ -33,7 +38,7 @@ LOADED = [
         "workbench.data.sources.compressed",
         "workbench.data.sources.spreadsheet",
         "workbench.data.images.decoding",
-        "workbench.data.images.packed",
+        "workbench.data.images.archive_contents",
     ),
     # What these import when they are used: each process would load it for itself, ten times as long.
     *("jsonschema", "numpy.random", "platformdirs", "psutil", "pyarrow", "pytest", "tomli_w", "hypothesis"),
@@ -78,7 +83,7 @@ def _run_module(module: str, asked: Connection, answers: Connection) -> None:
 
 @contextlib.contextmanager
 def child_of(module: str) -> Iterator[Any]:
-    """The same as :func:`workbench.data.isolated.child_of`, forked; another program is none of this one's."""
+    """The same as :func:`workbench.data.isolated_reader.child_of`, forked; another program is none of this one's."""
     if not module.startswith("workbench.") or hasattr(sys, "frozen"):
         with spawned_child(module) as child:
             yield child
@@ -100,6 +105,6 @@ def child_of(module: str) -> Iterator[Any]:
 
 def fork_what_is_spawned(patch: pytest.MonkeyPatch) -> None:
     """Fork the processes that read a file or do tasks, which the program starts as new ones of Python."""
-    patch.setattr(isolated, "child_of", child_of)
+    patch.setattr(isolated_reader, "child_of", child_of)
     made = SimpleNamespace(Pipe=forks().Pipe, Process=_process)
     patch.setattr(executor, "multiprocessing", SimpleNamespace(get_context=lambda method: made))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from workbench.data.table import Table
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Released, destination, prepare_rows, release_prepared
+from workbench.release.release_path import Released, destination, prepare_rows, release_prepared
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.signals.events import Emit, ignore

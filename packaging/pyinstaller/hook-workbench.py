@@ -9,6 +9,6 @@ hiddenimports = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "workbench").rglob("*.py")
 )
-# Facts about a mechanism are kept under a digest of its source (workbench.sanitize.calibrated).
+# Facts about a mechanism are kept under a digest of its source (workbench.sanitize.calibrated_columns).
 module_collection_mode = {"workbench.privacy.local": "pyz+py"}
 datas = [(str(ROOT / "resources"), "workbench/resources")]

@@ -17,8 +17,8 @@ from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics import bins, queries
-from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import decode
+from workbench.statistics.request import Request, Statistic
 from workbench.synth import fit, mst, synthesis
 from workbench.synth.parameters import SynthesisParameters
 from workbench.work.ask import Ask

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.privacy.accounting.event import ApproximateDp, Cost, CostEvent, PoissonGaussian, PureDp
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.counting import Count, Counted, event_of_cost
+from workbench.release.ledger.composition import Count, Counted, event_of_cost
 from workbench.release.ledger.records import Account
 
 CAP, DELTA = Decimal(2), Decimal("0.01")

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from workbench.data.isolated_child import LEAST_BYTES
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 
 MAGIC = b"PAR1"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.source_files import BINARY, written
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 
 HUGE = (

@@ -27,7 +27,7 @@ import pandas as pd
 import pytest
 
 from workbench import api
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.risk.attacks import attack, inference, linkability
 from workbench.risk.attacks.base import Subject
 from workbench.risk.attacks.common_columns import CommonColumns, Matrix

@@ -21,9 +21,9 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
+from workbench.deep.optimizers import Sgd  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import PrivateStep, flattened  # noqa: E402
-from workbench.deep.updates import Sgd  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.work.noise import Charged  # noqa: E402
 

@@ -78,22 +78,22 @@ class _Clock:
 
 @contextlib.contextmanager
 def _one_after_the_other(views: Any, cancel: Any) -> Iterator[Future[bytes]]:
-    from workbench.data import read
+    from workbench.data import table_reader
 
     future: Future[bytes] = Future()
-    future.set_result(read._digest(views, cancel))
+    future.set_result(table_reader._digest(views, cancel))
     yield future
 
 
 def take_steps(arguments: list[str]) -> None:
     """Run a command in one thread, and print the processor seconds of its steps and the bytes that a part sends."""
     from workbench.cli import main
-    from workbench.data import read, rows_in_parts
+    from workbench.data import rows_in_parts, table_reader
     from workbench.data.csv import file
     from workbench.data.csv.regular_rows import RegularRows
     from workbench.release import spilled_rows
     from workbench.release.ledger.identity import Marking
-    from workbench.release.parts import DrawFile
+    from workbench.release.part_files import DrawFile
     from workbench.release.synthetic import synthesis_work
     from workbench.release.table_formats import _Lines
     from workbench.statistics.queries import Counted
@@ -106,7 +106,7 @@ def take_steps(arguments: list[str]) -> None:
 
     for place in (rows_in_parts, spilled_rows, synthesis_work):
         place.in_order = in_order  # type: ignore[attr-defined]
-    read.digesting = _one_after_the_other  # type: ignore[assignment]
+    table_reader.digesting = _one_after_the_other  # type: ignore[assignment]
     clock, sent = _Clock(), [0]
     whole = ReadByColumns.take
 
@@ -115,7 +115,7 @@ def take_steps(arguments: list[str]) -> None:
         whole(self, found)
 
     for place, name, label in (
-        (read, "_digest", "SHA-256 of the file"),
+        (table_reader, "_digest", "SHA-256 of the file"),
         (file, "guess_encoding", "form of the file"),
         (file, "regular_shape", "form of the file"),
         (RegularRows, "_read", "text of the cells"),

@@ -14,9 +14,9 @@ import pytest
 from bench_read import frame
 
 from workbench.data.content.cell_hash import CellHash
-from workbench.data.read import read_table
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.release.ledger.identity import identify
 from workbench.release.ledger.sketch import LOOK, Sketcher
 

@@ -18,7 +18,7 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import usual_shapes
 from workbench.privacy.local.mechanisms import Mechanism
 from workbench.privacy.local.unbiased import direct
-from workbench.sanitize.calibrated import candidates
+from workbench.sanitize.calibrated_columns import candidates
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
 
 ROWS = 200_000

@@ -20,8 +20,8 @@ import polars as pl
 import pytest
 
 from workbench.data.columns.profile import profile
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.privacy.entropy import SeededEntropy
 from workbench.sanitize.engine import draw
 from workbench.sanitize.plan import Plan

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 
 ROWS = 5_000_000
 

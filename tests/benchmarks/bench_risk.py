@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured
 from workbench.risk.measures.population import POPULATION_MODELS, Sample, chosen
 

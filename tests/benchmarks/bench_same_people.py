@@ -28,8 +28,8 @@ from derived_tables import (
     unrelated_pair,
 )
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.release.ledger.identity import identify
 
 RESULTS = Path(__file__).parent / "results" / "same_people.md"

@@ -40,7 +40,7 @@ NUMBERS = (
 POLARS = "import sys, polars as pl; pl.scan_csv(sys.argv[1]).sink_csv(sys.argv[2])"
 POLARS_READS = "import sys, polars as pl; pl.read_csv(sys.argv[1])"
 READS = """import sys
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.data.rows_in_parts import each_part
 print(sum(each_part(read_table(sys.argv[1]), lambda part: part.frame.height)))"""
 

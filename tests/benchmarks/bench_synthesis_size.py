@@ -32,7 +32,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.synth import synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import CodedRows, coarse_columns
-from workbench.synth.needs import needs_of
+from workbench.synth.resources import needs_of
 from workbench.synth.synthesis import cost_of_synthesis, synthesised
 from workbench.work.noise import Study
 name, n, d, stop = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from workbench.deep.compiled import exp, loops
 from workbench.deep.image_kernel import ImageClippedSum, activation_backward
+from workbench.deep.optimizers import Sgd
 from workbench.deep.private_step import flattened
 from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum, is_logistic
-from workbench.deep.updates import Sgd
 
 
 def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[[], None]:

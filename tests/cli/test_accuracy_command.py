@@ -78,7 +78,7 @@ def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(of_cities
 
 
 def test_the_figures_are_those_of_the_window(of_cities, run):
-    from workbench.data.read import read_table
+    from workbench.data.table_reader import read_table
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import study_here
     from workbench.release.model.network_task import NetworkTask

@@ -15,8 +15,8 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting import run_curves
 from workbench.privacy.accounting.accountant import loss
 from workbench.privacy.accounting.event import PoissonGaussian, group
+from workbench.privacy.accounting.event_alternatives import alternatives
 from workbench.privacy.accounting.event_text import events_of, from_plain, to_plain
-from workbench.privacy.accounting.leaves import alternatives
 from workbench.privacy.explain.sections import sections
 from workbench.release.ledger.ledger import Ledger
 
@@ -260,7 +260,7 @@ def test_bad_usage_is_one_sentence_and_exit_2(run, words, said):
 
 
 def test_shuffling_can_be_simulated_beside_its_bound(run, monkeypatch):
-    monkeypatch.setattr("workbench.studies.shuffled.COLLECTIONS", 50_000)
+    monkeypatch.setattr("workbench.studies.trust_models.COLLECTIONS", 50_000)
     words = ["budget", "shuffle", "--epsilon", "3", "--rows", "1000", "--delta", "1e-6", "--simulate"]
     result = run(*words, "--values", "3", "--repeats", "50", "--json").done
     found = result["simulated"]

@@ -19,13 +19,13 @@ from command_cases import Run
 pytest.importorskip("torch")
 
 from workbench.cli import main
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
 from workbench.params.amounts import paid
 from workbench.privacy.accounting.event import replace_one
 from workbench.release.certificate import checksum, read_card
-from workbench.release.kept_run import STATE
+from workbench.release.checkpoint_folder import STATE
 
 PLAN = """
 version = 1

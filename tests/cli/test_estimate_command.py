@@ -12,7 +12,7 @@ from command_cases import PLAN, sanitize
 
 from workbench.cli import estimate
 from workbench.release.certificate import checksum
-from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated_columns import MEANS_ARE_OF_CLAMPED
 
 WORDS = ("estimate", "out.csv")
 

@@ -11,7 +11,7 @@ import pytest
 from command_cases import PLAN, TABLE, names, sanitize
 
 from workbench.paths import user_data, user_log
-from workbench.release import path as export
+from workbench.release import release_path as export
 from workbench.release import rows_work
 from workbench.release.ledger.ledger import Ledger
 

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from command_cases import Run
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.shown_figures import STUDIES
 from workbench.release.statements import CHOSEN
 
 OF_TABLE = ("t.csv", "--target", "city", "--bounds", "plan.toml", "--ledger", "book.sqlite")

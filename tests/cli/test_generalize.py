@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 from command_cases import Run
 
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.release.certificate import checksum
 from workbench.release.described_release import is_release
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.parts import DrawFile
+from workbench.release.part_files import DrawFile
 from workbench.release.statements import BESIDE
 
 QUASI = ("--quasi", "age,sex,zip", "--hierarchies", "levels")

@@ -15,7 +15,7 @@ from test_progress_bar import Terminal
 
 from workbench.cli.catalogue import COMMANDS
 from workbench.cli.console import ProgressBar
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.params.errors import visible
 from workbench.release.certificate import checksum
 from workbench.risk.hierarchies import file_name

@@ -110,7 +110,7 @@ def test_a_release_that_is_cut_off_costs_nothing_and_leaves_nothing(folder, look
 def test_files_that_are_given_their_names_are_waited_for(folder):
     """The certificate has its name and the table has not: the program ends when both have."""
     before = (
-        "from workbench.release.parts import DrawFile\n"
+        "from workbench.release.part_files import DrawFile\n"
         "real = DrawFile.publish\n"
         "def slow(part): os.write(2, b'#'); time.sleep(1.5); real(part)\n"
         "DrawFile.publish = slow\n"

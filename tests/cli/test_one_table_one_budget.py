@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from command_cases import Run
 
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 
 FACTS = {
     "id": 'action = "drop"',

@@ -15,8 +15,8 @@ import pytest
 from command_cases import Run, lines_of
 
 from workbench.data.columns.grid import matrix
-from workbench.data.read import hashlib
 from workbench.data.samples.sample_tables import sample_table
+from workbench.data.table_reader import hashlib
 from workbench.learners import LEARNERS
 from workbench.release.certificate import CARD, checksum
 from workbench.release.ledger.ledger import Ledger

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from command_cases import PLAN
 
-from workbench.release.verify_any import verified
+from workbench.release.verification import verified
 from workbench.render.document import FactList
 
 LEDGER = ("--ledger", "l.sqlite")

@@ -16,9 +16,9 @@ from hypothesis import given
 
 from workbench.data.columns.values import codes, numbers
 from workbench.data.csv.dialect_guess import different_names
-from workbench.data.read import ReadOptions, read_table
-from workbench.data.reading import reading_of
+from workbench.data.reading_options import reading_of
 from workbench.data.schema import Attribute
+from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params import InputError
 from workbench.sanitize.plan import Plan
 

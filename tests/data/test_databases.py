@@ -15,14 +15,14 @@ import pytest
 from local_cluster import here
 
 from tests.postgres import PASSWORD, server
-from workbench.data import on_workers
+from workbench.data import cluster_parts
+from workbench.data.cluster_parts import PartsOnWorkers, Workers
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases import access, database_rows
 from workbench.data.databases.access import tables_of
 from workbench.data.databases.address import PASSWORDS, address_of, as_path, title_of
-from workbench.data.on_workers import PartsOnWorkers, Workers
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
@@ -300,7 +300,7 @@ def test_workers_read_between_keys_with_a_password_of_their_own(base, monkeypatc
     typed = base.table("keyed", "ana").replace("ana@", f"ana:{PASSWORD}@")
     table = read_table(typed)
     monkeypatch.setattr(PASSWORDS, "_known", {})  # as on a worker
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
     parts = PartsOnWorkers(table, Workers("tcp://127.0.0.1:1", ignore, CancelToken()))
     assert len(parts) == 2
     assert PASSWORD.encode() not in pickle.dumps((list(parts), parts._beside))

@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 from workbench.data import isolated_child
-from workbench.data.images import image_set, packed
+from workbench.data.images import archive_contents, image_set
 from workbench.data.images.class_folders import is_loose, read_loose
+from workbench.data.images.image_reader import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.data.images.image_set import EXAMPLES, MOST_CLASSES, ImageSet, ImageShape, overview, small
-from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.params import CancelledError, InputError
 from workbench.release.ledger.identity import identify
 from workbench.signals.cancel import CancelToken
@@ -41,10 +41,10 @@ def idx(array: np.ndarray) -> bytes:
 
 
 def mnist(folder: Path, images: np.ndarray, codes: np.ndarray, packed: str = "") -> Path:
-    pack: Callable[[bytes], bytes] = gzip.compress if packed else bytes
+    pack: Callable[[bytes], bytes] = gzip.compress if archive_contents else bytes
     folder.mkdir(exist_ok=True)
-    (folder / f"train-labels-idx1-ubyte{packed}").write_bytes(pack(idx(codes)))
-    file = folder / f"train-images-idx3-ubyte{packed}"
+    (folder / f"train-labels-idx1-ubyte{archive_contents}").write_bytes(pack(idx(codes)))
+    file = folder / f"train-images-idx3-ubyte{archive_contents}"
     file.write_bytes(pack(idx(images)))
     return file
 
@@ -60,7 +60,7 @@ def png(image: np.ndarray) -> bytes:
 @pytest.fixture
 def here(monkeypatch):
     """Unpack in this process: the others show that it is done in one of its own, which takes a while to begin."""
-    monkeypatch.setattr(packed, "run_in_process", lambda work, *given: work(*given))
+    monkeypatch.setattr(archive_contents, "run_in_process", lambda work, *given: work(*given))
     monkeypatch.setattr(isolated_child, "restrict", lambda *_: None)
 
 
@@ -173,11 +173,11 @@ def test_damaged_idx_files_are_one_sentence(tmp_path):
     beside.unlink()
     with pytest.raises(InputError, match="are not beside the images"):
         read_images(file)
-    packed = file.with_name("other-images-idx3-ubyte.gz")
-    packed.write_bytes(gzip.compress(idx(images))[:-20])
-    packed.with_name("other-labels-idx1-ubyte").write_bytes(idx(codes))
+    archive_contents = file.with_name("other-images-idx3-ubyte.gz")
+    archive_contents.write_bytes(gzip.compress(idx(images))[:-20])
+    archive_contents.with_name("other-labels-idx1-ubyte").write_bytes(idx(codes))
     with pytest.raises(InputError, match="damaged or cut short"):
-        read_images(packed)
+        read_images(archive_contents)
 
 
 def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path):
@@ -416,7 +416,7 @@ def test_a_packed_file_that_does_not_fit_is_refused_on_the_way(tmp_path, monkeyp
     with gzip.open(file, "wb", compresslevel=1) as out:
         out.write(struct.pack(">4I", 0x0803, 64, 1024, 1024) + bytes(64 * MIB))
     (tmp_path / "train-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x0801, 64) + bytes(64))
-    monkeypatch.setattr(packed, "_AT_ONCE", MIB)
+    monkeypatch.setattr(archive_contents, "_AT_ONCE", MIB)
     free(monkeypatch, 8 * MIB)
     assert peak(file) < 24 * MIB
 
@@ -535,7 +535,7 @@ def test_packed_images_are_read_as_the_plain_ones_are(tmp_path):
 
 def test_what_unpacks_can_die_alone(tmp_path, monkeypatch):
     file = packed_idx(tmp_path, (1, 28, 28), 784)
-    monkeypatch.setattr(packed, "_pieces", killed)
+    monkeypatch.setattr(archive_contents, "_pieces", killed)
     with pytest.raises(InputError, match="damaged or cut short"):
         read_images(file)
 

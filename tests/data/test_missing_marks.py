@@ -13,9 +13,9 @@ from workbench.data.columns import profile as module
 from workbench.data.columns.missing import with_codes
 from workbench.data.columns.profile import profile
 from workbench.data.columns.values import codes, numbers
-from workbench.data.read import ReadOptions, read_table
-from workbench.data.reading import over, reading_of
+from workbench.data.reading_options import over, reading_of
 from workbench.data.schema import GUESS, Attribute
+from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params import InputError, ParameterError
 from workbench.sanitize.plan import load_plan
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from workbench.data.columns.values import numbers
-from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 
 Check = Callable[[Table, Path], None]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from workbench.data.csv.file import DelimitedFile
 from workbench.data.csv.options import ReadOptions
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError, ParameterError
 
 CELLS = st.text(st.sampled_from('ab1.,;|:"# \n\té漢'), max_size=5)

@@ -12,8 +12,8 @@ from workbench.data.csv.file import DelimitedFile
 from workbench.data.csv.options import DOUBLED, Dialect, ReadOptions
 from workbench.data.csv.precheck import regular_shape
 from workbench.data.csv.strict_reader import records
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 

@@ -8,8 +8,8 @@ import pytest
 
 from workbench.data.csv import file as delimited
 from workbench.data.csv.options import Dialect, ReadOptions
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 

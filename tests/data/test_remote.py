@@ -21,10 +21,10 @@ import pytest
 from local_cluster import here
 
 from workbench.cli import main
-from workbench.data import on_workers, read, remote
-from workbench.data.on_workers import PartsOnWorkers, Workers
-from workbench.data.read import read_table
+from workbench.data import cluster_parts, remote, table_reader
+from workbench.data.cluster_parts import PartsOnWorkers, Workers
 from workbench.data.sources import row_groups
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.signals.cancel import CancelToken
@@ -106,7 +106,7 @@ FORMS = [(form, large) for form in ("csv", "csv.gz", "parquet") for large in (Fa
 
 @pytest.mark.parametrize(("form", "large"), [*FORMS, ("db", False)])
 def test_a_fetched_table_is_that_of_its_file(tmp_path, monkeypatch, form, large):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0 if large else 1 << 30)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0 if large else 1 << 30)
     monkeypatch.setattr(row_groups, "PIECE", 1)
     path = written(tmp_path, form)
     table, expected = read_table(put(path)), read_table(path)
@@ -119,11 +119,11 @@ def test_a_fetched_table_is_that_of_its_file(tmp_path, monkeypatch, form, large)
 
 @pytest.mark.parametrize(("form", "sent"), [("csv", False), ("parquet", False), ("csv.gz", True)])
 def test_workers_fetch_their_ranges_themselves(tmp_path, monkeypatch, form, sent):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     monkeypatch.setattr("workbench.data.sources.compressed.IN_MEMORY", 0)
     monkeypatch.setattr(row_groups, "PIECE", 1)
-    monkeypatch.setattr(on_workers, "PART_BYTES", 1 << 10)
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 1 << 10)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
     path = written(tmp_path, form)
     source = put(path)
     parts, expected = PartsOnWorkers(read_table(source), WORKERS), read_table(path).frame

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from workbench.data.columns.grid import grid, matrix
 from workbench.data.columns.values import codes, numbers
 from workbench.data.csv.options import Dialect, ReadOptions
-from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 
 Cells = Sequence[str | None]

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data import private_file, read
+from workbench.data import private_file, table_reader
 from workbench.data.csv import encoding, precheck, regular_rows
-from workbench.data.opened import Opened
-from workbench.data.read import read_table
+from workbench.data.opened_file import Opened
 from workbench.data.rows_in_parts import each_part, with_empty_rows
 from workbench.data.sources import parquet, row_groups
 from workbench.data.sources.row_groups import RowsOfGroups
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError
 from workbench.signals.cancel import CancelToken
 
@@ -31,7 +31,7 @@ CELLS = st.sampled_from(
 
 def in_parts(patch: pytest.MonkeyPatch, *, piece: int = 16, starts: int = 4, from_size: int = 0) -> None:
     """Read every file of text in parts of a few bytes."""
-    patch.setattr(read, "IN_PARTS_FROM", from_size)
+    patch.setattr(table_reader, "IN_PARTS_FROM", from_size)
     patch.setattr(regular_rows, "PIECE", piece)
     patch.setattr(precheck, "CHUNK", piece)
     patch.setattr(encoding, "CHUNK", piece)
@@ -64,7 +64,7 @@ def test_parts_are_the_rows_of_the_whole(tmp_path_factory, rows, mark, header, t
     quoted = [[f'"{c.replace(chr(34), 2 * chr(34))}"' if set(c) & set(',"\r\n') else c for c in row] for row in rows]
     lines = [",".join(row) for row in ([["one", "two", "three"], *quoted] if header else quoted)]
     path.write_bytes((mark.join(lines) + tail.replace("\n", mark)).encode())
-    options = read.ReadOptions(header="yes" if header else "no", delimiter=",", quote='"')
+    options = table_reader.ReadOptions(header="yes" if header else "no", delimiter=",", quote='"')
     refusal = ""
     try:
         whole = read_table(path, options)
@@ -164,7 +164,7 @@ ROWS = 100
 
 @pytest.fixture
 def groups_in_parts(monkeypatch):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(row_groups, "PIECE", 1)
 
 
@@ -184,7 +184,7 @@ def frame_of(rows: int = ROWS) -> pl.DataFrame:
 
 def whole(path: Path, patch: pytest.MonkeyPatch) -> Table:
     with patch.context() as later:
-        later.setattr(read, "IN_PARTS_FROM", 1 << 30)
+        later.setattr(table_reader, "IN_PARTS_FROM", 1 << 30)
         found = read_table(path)
     assert isinstance(found.stored, pl.DataFrame)
     return found
@@ -251,8 +251,8 @@ def test_chosen_rows_of_many_steps(tmp_path, monkeypatch):
 
 
 def test_many_files_stay_closed(tmp_path, monkeypatch, groups_in_parts):
-    monkeypatch.setattr(read, "_MOST_OPEN", 1)
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 13)
+    monkeypatch.setattr(table_reader, "_MOST_OPEN", 1)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 1 << 13)
     for k in range(20):
         frame_of(10).write_parquet(tmp_path / f"{k}.parquet")
     assert not read_table(tmp_path).in_parts
@@ -263,7 +263,7 @@ def test_a_line_of_totals_is_told_of_where_rows_are_not_in_memory(tmp_path, monk
     in_parts(monkeypatch)
     frame = pl.DataFrame({"region": [*("north", "south") * 700, "Total"], "n": ["3"] * 1401})
     (frame.write_csv if name == "t.csv" else frame.write_parquet)(tmp_path / name)
-    found = read_table(tmp_path / name, read.ReadOptions(header="yes") if name == "t.csv" else None)
+    found = read_table(tmp_path / name, table_reader.ReadOptions(header="yes") if name == "t.csv" else None)
     assert found.in_parts
     assert found.last_rows == ("the last row begins with Total: delete it from the file if it is a line of totals",)
     assert found.in_parts

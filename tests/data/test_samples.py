@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from workbench.data.columns.values import codes, numbers
-from workbench.data.read import read_table
 from workbench.data.samples.sample_tables import SAMPLES, sample_attributes, sample_table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 
 SHAPES = {

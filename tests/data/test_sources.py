@@ -15,7 +15,7 @@ import xlsxwriter
 
 from tests.source_files import BINARY, NAMES, ROWS, WRITERS, coded, packed_zip, partitioned, workbook, written
 from workbench.data.isolated_child import LEAST_UNFOLDED
-from workbench.data.read import ReadOptions, read_table
+from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params import InputError, ParameterError, errors
 
 SECOND = ("people.csv.bz2", "people.csv.xz", "people.parquet", "people.feather", "people.sav", "people.xpt", "anything")

@@ -10,9 +10,9 @@ import polars as pl
 import psutil
 import pytest
 
-from workbench.data import isolated
+from workbench.data import isolated_reader
 from workbench.data.isolated_child import LEAST_BYTES, limits
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError
 from workbench.params.errors import WorkbenchError
 from workbench.processes.child_program import WORD
@@ -127,7 +127,7 @@ def child(request, tmp_path, monkeypatch):
     """A Parquet file whose reader is another program."""
     (tmp_path / "another_reader.py").write_text(CHILDREN[request.param], "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(isolated, "_MODULE", "another_reader")
+    monkeypatch.setattr(isolated_reader, "_MODULE", "another_reader")
     path = tmp_path / "t.parquet"
     written(path)
     return path
@@ -157,7 +157,7 @@ def test_reading_is_cancelled_at_once_and_leaves_no_process(child):
 
 @pytest.mark.parametrize("child", ["stays"], indirect=True)
 def test_a_reader_that_takes_too_long_is_ended(child, monkeypatch):
-    monkeypatch.setattr(isolated, "PATIENCE", 0.01)
+    monkeypatch.setattr(isolated_reader, "PATIENCE", 0.01)
     assert read_or_one_sentence(child).startswith("the Parquet file was not read within 0.6 seconds (")
 
 
@@ -184,7 +184,7 @@ def test_a_bundle_reads_with_itself(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     written(path)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(isolated.subprocess, "Popen", refused)
+    monkeypatch.setattr(isolated_reader.subprocess, "Popen", refused)
     with pytest.raises(WorkbenchError, match="no process can be started to read the file: Cannot allocate memory"):
         read_table(path)
     assert commands == [[sys.executable, WORD, "workbench.data.isolated_child"]]

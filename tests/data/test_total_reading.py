@@ -14,9 +14,9 @@ from test_row_independence import DAYS, FIGURES
 from workbench.data.columns.grid import grid, matrix
 from workbench.data.columns.values import codes, numbers
 from workbench.data.csv.options import Dialect, ReadOptions
-from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError
 
 MISSING = math.nan

@@ -11,7 +11,7 @@ from torch import nn
 
 from workbench.deep.book_keeping import BookKeepingClippedSum
 from workbench.deep.clipping import PerRowClippedSum
-from workbench.deep.factors import CLIPPINGS, PER_LAYER
+from workbench.deep.clipping_factors import CLIPPINGS, PER_LAYER
 from workbench.deep.image_kernel import ImageClippedSum
 from workbench.deep.private_step import flattened
 from workbench.deep.table_kernel import LogisticClippedSum, TableClippedSum

@@ -13,7 +13,7 @@ from torch import nn  # noqa: E402
 
 from workbench.deep.adaptive_clipping import AdaptiveNorm, norm_of  # noqa: E402
 from workbench.deep.clipping import BoundEngine, PerRowClippedSum  # noqa: E402
-from workbench.deep.factors import NORMS  # noqa: E402
+from workbench.deep.clipping_factors import NORMS  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, NormRule  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import PrivateStep, study_steps  # noqa: E402

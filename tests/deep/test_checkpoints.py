@@ -13,10 +13,10 @@ from array_data import ArrayData  # noqa: E402
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.checkpoint import Checkpoints, RunState  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
+from workbench.deep.optimizers import UPDATES  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.private_step import PrivateStep  # noqa: E402
 from workbench.deep.trainer import RunOptions, train  # noqa: E402
-from workbench.deep.updates import UPDATES  # noqa: E402
 from workbench.params import CancelledError, InputError  # noqa: E402
 from workbench.privacy.entropy import ChaCha20Entropy, SeededEntropy  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402

@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum, clipped_sum  # noqa: E402
-from workbench.deep.factors import CLIPPINGS, Clipping  # noqa: E402
+from workbench.deep.clipping_factors import CLIPPINGS, Clipping  # noqa: E402
 from workbench.deep.networks import NETWORKS, Network, network  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.user_network import UserNetwork  # noqa: E402

@@ -24,8 +24,8 @@ from workbench.deep.trainer import RunOptions, train  # noqa: E402
 from workbench.params import CancelledError, ParameterError  # noqa: E402
 from workbench.privacy.accounting.accountant import ACCOUNTANTS, event_of, loss, noise_for, renyi  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact  # noqa: E402
+from workbench.privacy.accounting.event_alternatives import alternatives  # noqa: E402
 from workbench.privacy.accounting.event_text import from_plain, to_plain  # noqa: E402
-from workbench.privacy.accounting.leaves import alternatives  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.work.ask import Steps, UndeclaredError  # noqa: E402
 from workbench.work.noise import Charged  # noqa: E402

@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 from workbench.deep import devices  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum, clipped_sum  # noqa: E402
-from workbench.deep.factors import AUTOMATIC, CLIPPINGS, PER_LAYER, Clipping, bound_in_single  # noqa: E402
+from workbench.deep.clipping_factors import AUTOMATIC, CLIPPINGS, PER_LAYER, Clipping, bound_in_single  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402

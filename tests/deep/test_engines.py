@@ -9,7 +9,7 @@ from torch import nn  # noqa: E402
 
 from workbench.deep import devices  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.factors import CLIPPINGS  # noqa: E402
+from workbench.deep.clipping_factors import CLIPPINGS  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402

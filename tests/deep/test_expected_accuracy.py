@@ -15,8 +15,8 @@ from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import expected_accuracy as simulation  # noqa: E402
 from workbench.deep import private_step  # noqa: E402
 from workbench.deep.accuracy_study import STAGES, where_it_went  # noqa: E402
+from workbench.deep.clipping_factors import NORMS  # noqa: E402
 from workbench.deep.expected_accuracy import ExpectedAccuracy, expected_accuracy  # noqa: E402
-from workbench.deep.factors import NORMS  # noqa: E402
 from workbench.deep.features import Features, ImageFeatures  # noqa: E402
 from workbench.deep.networks.images import SIDE  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402

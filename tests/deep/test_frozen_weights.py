@@ -16,7 +16,7 @@ from torch import nn  # noqa: E402
 
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.factors import CLIPPINGS  # noqa: E402
+from workbench.deep.clipping_factors import CLIPPINGS  # noqa: E402
 from workbench.deep.frozen_weights import frozen, weights  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel, facts, weights_bytes  # noqa: E402

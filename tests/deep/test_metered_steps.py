@@ -133,4 +133,4 @@ def _makers() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize(("name", "where"), MADE_IN.items())
 def test_released_noise_is_made_in_one_place(name, where):
-    assert _makers()[name] - {"privacy/accounting/event_text.py", "privacy/accounting/leaves.py"} == where
+    assert _makers()[name] - {"privacy/accounting/event_text.py", "privacy/accounting/event_alternatives.py"} == where

@@ -34,7 +34,7 @@ from workbench.deep.user_network import trust  # noqa: E402
 from workbench.params import ParameterError, WorkbenchError  # noqa: E402
 from workbench.processes.executor import worker_processes  # noqa: E402
 from workbench.release.certificate import read_card  # noqa: E402
-from workbench.release.kept_run import runs_folder  # noqa: E402
+from workbench.release.checkpoint_folder import runs_folder  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.model.network_task import Checkpoints, NetworkTask  # noqa: E402
 from workbench.release.model.preflight import network_preflight  # noqa: E402

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from workbench.deep.factors import CLIPPINGS, NORMS  # noqa: E402
+from workbench.deep.clipping_factors import CLIPPINGS, NORMS  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402

@@ -29,7 +29,7 @@ from pytestqt.qtbot import QtBot
 from survey import write_survey
 
 from workbench import learners
-from workbench.data import read
+from workbench.data import table_reader
 from workbench.data.columns import profile
 from workbench.data.samples import sample_tables
 from workbench.data.table import Table
@@ -46,7 +46,7 @@ from workbench.gui.style.theme import base_font
 from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.dialogs import Question
 from workbench.jobs.runner import Mailbox
-from workbench.release import path as export
+from workbench.release import release_path as export
 from workbench.release.ledger import file as ledger_file
 from workbench.render import fonts
 from workbench.signals.cancel import NEVER, CancelToken
@@ -401,14 +401,14 @@ def hands(window, qtbot):
 
 @pytest.fixture(scope="session")
 def survey_table(tmp_path_factory):
-    return read.read_table(write_survey(tmp_path_factory.mktemp("survey") / "survey.csv"))
+    return table_reader.read_table(write_survey(tmp_path_factory.mktemp("survey") / "survey.csv"))
 
 
 @pytest.fixture
 def survey(hands, survey_table, monkeypatch):
     """Hands at a window in which a survey of 60 columns was dropped, read and marked once for all tests."""
     with monkeypatch.context() as known:
-        known.setattr(read, "read_table", lambda *given, **more: survey_table)
+        known.setattr(table_reader, "read_table", lambda *given, **more: survey_table)
         hands.drop(Path(survey_table.source))
     return hands
 

@@ -14,7 +14,7 @@ from workbench.gui.pages.attack.page import Attacked, allowed_words
 from workbench.gui.widgets.basic import PRIVATE, area_around
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import InputError
-from workbench.release.attacked import hold_out
+from workbench.release.attack_inputs import hold_out
 from workbench.risk import attacks
 from workbench.risk.attacks.bound import Guarantee
 from workbench.risk.attacks.outcome import Outcome, Rate, percent

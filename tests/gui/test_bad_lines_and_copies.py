@@ -9,8 +9,8 @@ from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragLeaveEvent, Q
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
 from workbench.data import table
-from workbench.data.ending import ending
-from workbench.data.read import read_table
+from workbench.data.last_rows import ending
+from workbench.data.table_reader import read_table
 from workbench.gui.pages.data.dialect import lines_near, notices_in_words
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.language import set_language

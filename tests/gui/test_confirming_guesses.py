@@ -14,7 +14,7 @@ from workbench.gui.project.project_file import Planned, project_text, read_proje
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
-from workbench.sanitize.origin import refusal
+from workbench.sanitize.plan_guesses import refusal
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
 
 pytest.importorskip("torch")
 
+from workbench.data.images.image_reader import ImageOptions
 from workbench.data.images.image_set import ImageSet
-from workbench.data.images.read import ImageOptions
 from workbench.deep.networks import network as network_of
 from workbench.gui.pages.train.tasks import ImageRows, TableRows, first_plan
 from workbench.gui.session.session import OpenImages

@@ -95,7 +95,7 @@ def test_the_picture_of_trust_is_spoken_and_drawn_in_both_themes(explained):
 
 
 def test_shuffled_reports_are_simulated_at_the_epsilon_of_the_page(explained, idle, monkeypatch):
-    monkeypatch.setattr("workbench.studies.shuffled.COLLECTIONS", 20_000)
+    monkeypatch.setattr("workbench.studies.trust_models.COLLECTIONS", 20_000)
     idle(explained)
     study = explained.page.shuffled
     study.people.setText("none")

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.processes import executor
-from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.shown_figures import STUDIES
 from workbench.release.statements import CHOSEN
-from workbench.studies import ways_draw
+from workbench.studies import kind_draws
 
 
 def noted() -> list[str]:
@@ -27,7 +27,7 @@ def noted() -> list[str]:
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial of the ways is short and stays in this process: these tests look at its note."""
-    monkeypatch.setattr(ways_draw, "REPEATS", 2)
+    monkeypatch.setattr(kind_draws, "REPEATS", 2)
     monkeypatch.setattr(executor, "cores", lambda: 1)
 
 

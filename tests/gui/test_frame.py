@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 
 import workbench.gui.project.open_table
-import workbench.release.path
+import workbench.release.release_path
 from workbench.gui.app import LATER, Collector
 from workbench.gui.pages import PAGES, ROOMS
 from workbench.gui.pages.base import PageFrame
@@ -329,7 +329,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(
         window.session.edit_column("age", "bounds of age", lower=0.0, upper=99.0)
         window.session.edit("confirm what was guessed", window.session.plan.confirmed())
         at_release()
-        monkeypatch.setattr(workbench.release.path, "release_prepared", fault)
+        monkeypatch.setattr(workbench.release.release_path, "release_prepared", fault)
         answer("yes")
         press(window, "release_now")
     qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible)

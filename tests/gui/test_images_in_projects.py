@@ -12,7 +12,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.data.images.read import ImageOptions
+from workbench.data.images.image_reader import ImageOptions
 from workbench.deep.plan import DpSgdPlan
 from workbench.gui.pages.data.start import reasons
 from workbench.gui.project.autosave import claim
@@ -160,7 +160,7 @@ def test_unsaved_work_on_images_is_kept_and_offered_back(scans, finish, press, q
     qtbot.waitUntil(lambda: bool(list((user_state() / "unsaved").glob("*.toml"))) and not scans.jobs.running)
     kept = next((user_state() / "unsaved").glob("*.toml")).read_text("utf-8")
     assert not any(name in kept for name in CLASSES)
-    monkeypatch.setattr("workbench.release.ledger.custody.still_runs", lambda process: False)  # as after a kill
+    monkeypatch.setattr("workbench.release.ledger.location.still_runs", lambda process: False)  # as after a kill
     found = claim()
     assert found is not None
     assert found.title == "scans"

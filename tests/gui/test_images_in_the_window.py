@@ -12,7 +12,7 @@ from hands import drop_on
 from mishaps import needs_torch, retype, text_of
 from PySide6.QtWidgets import QFileDialog, QLabel, QRadioButton, QWidget
 
-from workbench.data.images.read import ENDINGS
+from workbench.data.images.image_reader import ENDINGS
 from workbench.gui.session.session import FOR_TABLES
 from workbench.gui.shell.main_window import NO_TABLES
 from workbench.release.ledger.ledger import Ledger

@@ -40,7 +40,7 @@ from workbench.paths import resources
 from workbench.render.help_topics import TOPICS, topic_markdown
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.wishes import Wish
-from workbench.studies.ways_asked import question_of
+from workbench.studies.kind_questions import question_of
 
 
 def _script() -> ModuleType:

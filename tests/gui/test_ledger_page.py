@@ -28,7 +28,7 @@ from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp, Repeated
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.kinds import KINDS
-from workbench.release.ledger.counting import FILTER
+from workbench.release.ledger.composition import FILTER
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.state import GROUP
 

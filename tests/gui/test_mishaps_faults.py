@@ -12,7 +12,7 @@ from mishaps import Heard, banner, retype, statuses
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
-from workbench.data import isolated
+from workbench.data import isolated_reader
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
@@ -236,7 +236,7 @@ def test_a_damaged_parquet_file_is_one_sentence_and_the_window_lives(people, tmp
     heard = Heard(people)
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
-        patch.setattr(isolated, "_MODULE", "dying_reader")
+        patch.setattr(isolated_reader, "_MODULE", "dying_reader")
         load(people, path)
     told = heard.one()
     assert "Parquet file is damaged, or reading it needs more than" in told

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from workbench.gui.session.account_task import read_account
-from workbench.release import path as release_table
+from workbench.release import release_path as release_table
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 

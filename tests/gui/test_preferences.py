@@ -8,7 +8,7 @@ from local_cluster import NO_DASK, here
 from mishaps import retype, statuses, text_of
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
-from workbench.data import on_workers
+from workbench.data import cluster_parts
 from workbench.gui.session.settings import Cluster, Settings
 from workbench.gui.shell.preferences import PreferencesDialog
 from workbench.params import WorkbenchError
@@ -97,8 +97,8 @@ def _dying(then: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
 def test_a_release_is_drawn_on_the_cluster_and_goes_on_when_it_was_interrupted(
     people, press, idle, answer, qtbot, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(on_workers, "PART_BYTES", 1 << 13)
-    monkeypatch.setattr(on_workers, "run_tasks_on", _dying(here()))
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 1 << 13)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", _dying(here()))
     people.session.cluster = Cluster("tcp://127.0.0.1:1")
     people.session.choose_way("rows")
     people.show_page("release")
@@ -123,7 +123,7 @@ def test_a_release_is_drawn_on_the_cluster_and_goes_on_when_it_was_interrupted(
 
 def test_statistics_are_counted_on_the_cluster(people, press, idle, answer, qtbot, tmp_path, monkeypatch):
     ran: list[str] = []
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=ran.append))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(before=ran.append))
     people.session.cluster = Cluster("tcp://127.0.0.1:1")
     people.session.choose_way("statistics")
     people.show_page("release")

@@ -12,7 +12,7 @@ from survey import NEEDED
 from workbench.gui.pages.protect.share_model import evenly, with_share
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import in_step, with_target_share
-from workbench.sanitize.questions import Questions
+from workbench.sanitize.intended_use import Questions
 from workbench.sanitize.wishes import Wish
 
 LIST = "question_columns"

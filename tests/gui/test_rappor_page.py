@@ -19,7 +19,7 @@ from workbench.gui.pages.rappor.tasks import simulated
 from workbench.gui.widgets.chart import Chart
 from workbench.privacy.rappor.parameters import RapporParameters, cost
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.signals.cancel import NEVER
 from workbench.signals.events import ignore
 

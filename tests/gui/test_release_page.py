@@ -30,7 +30,7 @@ from workbench.release.documents import written_document
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import note_study
 from workbench.release.signature import make_key
-from workbench.release.verify_any import signatures, verify_any
+from workbench.release.verification import signatures, verify_any
 from workbench.render.values import PRIVATE_BADGE, CurveFigure, Series
 
 CTRL = Qt.KeyboardModifier.ControlModifier

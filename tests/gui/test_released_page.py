@@ -28,7 +28,7 @@ from workbench.gui.widgets import report_button
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.release.documents import risk_document
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.cli import main
-from workbench.data.read import ReadOptions
+from workbench.data.table_reader import ReadOptions
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.widgets.dialogs import Question
@@ -28,7 +28,7 @@ from workbench.release.ledger import file as ledger_file
 from workbench.release.ledger.file import located
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED
-from workbench.release.parts import DrawFile
+from workbench.release.part_files import DrawFile
 from workbench.release.recover import place_of, request_of
 
 ROWS = [f"{20 + i % 50},{'Graz' if i % 3 else 'Linz'},{'yes' if i % 2 else 'no'}" for i in range(60)]
@@ -78,7 +78,7 @@ class Request:
 
 def capped(epsilon: str, delta: str | None = None) -> Callable[[Path], None]:
     def cap(folder: Path) -> None:
-        from workbench.data.read import read_table
+        from workbench.data.table_reader import read_table
 
         with Ledger.open() as book:
             identity = book.identify(read_table(str(folder / "people.csv"), ReadOptions()))

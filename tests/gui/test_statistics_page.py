@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.gui.widgets.table_model import EXACT
-from workbench.release.verify_any import verify_any
-from workbench.sanitize.questions import Asked
+from workbench.release.verification import verify_any
+from workbench.sanitize.intended_use import Asked
 
 TABLE = "statistics_table"
 

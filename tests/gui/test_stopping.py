@@ -12,7 +12,7 @@ from workbench.gui.pages.train import tasks
 from workbench.gui.widgets.dialogs import Question
 from workbench.gui.widgets.stopping import ask_to_stop
 from workbench.jobs import Job
-from workbench.release import path as export
+from workbench.release import release_path as export
 from workbench.signals.events import AtStake, Cancelled
 
 

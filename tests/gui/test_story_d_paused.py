@@ -17,7 +17,7 @@ from workbench.gui.app import main_window  # noqa: E402
 from workbench.gui.widgets.formatting import at_most  # noqa: E402
 from workbench.jobs import network  # noqa: E402
 from workbench.release.certificate import read_card  # noqa: E402
-from workbench.release.kept_run import runs_folder  # noqa: E402
+from workbench.release.checkpoint_folder import runs_folder  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.verify import verify_release  # noqa: E402
 

@@ -7,7 +7,7 @@ import pytest
 from mishaps import statuses
 from PySide6.QtWidgets import QLabel, QTableView
 
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 
 pytestmark = pytest.mark.usefixtures("people")
 

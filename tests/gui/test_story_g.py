@@ -11,7 +11,7 @@ from survey import NEEDED, write_survey, write_survey_dictionary
 
 from workbench.gui.widgets.cell_delegates import PADDING
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 
 MOST_CLICKS, MOST_SECONDS = 24, 180
 """From 60 columns to a verified release, with what the story tries on its way."""

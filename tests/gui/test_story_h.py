@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from workbench.data.samples import sample_tables
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.risk.attacks import reconstruction
 
 pytestmark = pytest.mark.usefixtures("people")

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox
 
 from tests.source_files import ROWS, coded, packed_zip, workbook
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 
 
 def choose(hands, name: str, words: str) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QTableView, QW
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.synth import MARGINALS, MST
 
 

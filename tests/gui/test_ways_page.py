@@ -17,8 +17,8 @@ from workbench.gui.widgets import figures_first
 from workbench.gui.widgets.basic import Card
 from workbench.gui.widgets.way_bar import ways
 from workbench.release import kinds
-from workbench.release.verify_any import verify_any
-from workbench.sanitize.questions import NAMES
+from workbench.release.verification import verify_any
+from workbench.sanitize.intended_use import NAMES
 
 TABLE = "decide_table"
 MEAN, MODEL = "The mean of age", "A model of label"

@@ -65,7 +65,7 @@ def test_the_example_names_the_value_and_its_chances(people, qtbot, finish):
 def test_the_chances_of_an_example_are_those_of_the_table_that_is_sampled(column):
     from decimal import Decimal
 
-    from workbench.sanitize.calibrated import becoming
+    from workbench.sanitize.calibrated_columns import becoming
 
     (outlook,) = outlooks(((column, Decimal(1)),), CancelToken())
     made, example = column.column().grid(), outlook.example

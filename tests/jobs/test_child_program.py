@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.processes.child_program import WORD, called, command, environment
 from workbench.render.document import Document
 from workbench.render.document_pdf import pdf_bytes

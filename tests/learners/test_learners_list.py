@@ -17,7 +17,7 @@ from learner_conformance import CheckingNoise, Heard, spent
 
 import workbench.learners
 from workbench.cli.main import main
-from workbench.data.joined import joined
+from workbench.data.person_join import joined
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import LEARNERS, Learner, learner

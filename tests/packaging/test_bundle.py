@@ -95,9 +95,9 @@ def test_what_the_hook_lists_are_modules(hook):
 
 
 def test_the_bundle_has_the_sources_whose_digest_it_needs(hook):
-    from workbench.sanitize import calibrated
+    from workbench.sanitize import calibrated_columns
 
-    assert calibrated.local.__name__ in hook["module_collection_mode"]
+    assert calibrated_columns.local.__name__ in hook["module_collection_mode"]
 
 
 def test_nothing_that_the_program_needs_is_left_out():

@@ -93,7 +93,7 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
         ({"workbench/__init__.py": '"""Words without an end"""'}, "workbench/__init__.py does not begin"),
         ({"workbench/a.py": "class A:\n    def of(self): return 1\n"}, "workbench/a.py:2 A.of has no docstring"),
         ({"workbench/a.py": f"{SAYS}class B(A):\n    def at(self): return 1\n"}, "a.py:5 B.at has no docstring"),
-        ({"workbench/data/read.py": "x = 1\n"}, "workbench/data has no __init__.py"),
+        ({"workbench/data/table_reader.py": "x = 1\n"}, "workbench/data has no __init__.py"),
         ({"packaging/__init__.py": ""}, "would shadow the library"),
         ({"pyproject.toml": PYPROJECT.replace("  # columns", "")}, 'does not say why "numpy>=2" is there'),
         ({"pyproject.toml": PYPROJECT.replace("  # networks", "  #")}, 'does not say why "torch>=2.13" is there'),

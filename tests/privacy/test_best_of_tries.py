@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.audit import epsilon_lower
-from workbench.privacy.central.tries import gamma, number_of_tries
+from workbench.privacy.central.number_of_tries import gamma, number_of_tries
 from workbench.work import ask as asks
 from workbench.work.ask import TRY, Ask, UndeclaredError
 from workbench.work.noise import Study

@@ -18,7 +18,7 @@ from workbench.privacy.accounting.zcdp import delta_of, rho_of
 from workbench.privacy.central.central_noise import NoNoise
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.central.share import Budget, Share, gaussian_variance
-from workbench.statistics.widths import Widths, gaussian_count_width
+from workbench.statistics.interval_widths import Widths, gaussian_count_width
 
 
 def cost(epsilon: str, delta: str = "0") -> Cost:

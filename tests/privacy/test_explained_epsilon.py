@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import event_of, loss
+from workbench.privacy.accounting.budget_calculators import solve
 from workbench.privacy.accounting.epsilon_curve import EpsilonCurve
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
-from workbench.privacy.accounting.questions import solve
 from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
 from workbench.privacy.explain.guide import QUESTIONS, advice
 from workbench.privacy.explain.sections import PRIORS, Section, factor, percent, sections, small

@@ -35,7 +35,7 @@ from workbench.rappor.decode import corrected
 from workbench.rappor.files import Counts
 from workbench.sanitize.estimates import estimate_names
 from workbench.sanitize.plan import Column, Plan
-from workbench.statistics.widths import laplace_width
+from workbench.statistics.interval_widths import laplace_width
 
 Inputs = dict[str, Any]
 

@@ -244,7 +244,7 @@ def unrelated_pair(kind: str, number: int) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def public_halves(folder: Path, number: int) -> tuple[str, pl.DataFrame, pl.DataFrame]:
     """Return the name of a public table and two parts of it that have no row in common."""
-    from workbench.data.read import read_table
+    from workbench.data.table_reader import read_table
 
     names = ("diabetes", "iris", "missed_payment", "BostonHousing", "sex_classification")
     name, made = names[number % len(names)], random.Random(number)

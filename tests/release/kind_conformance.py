@@ -22,7 +22,7 @@ import pytest
 from asks import exact_ask, released_ask, study_ask
 from release_cases import certificate_of, die_at, forge, names_in, run_to_exit, statuses
 
-from workbench.data.joined import Join, joined
+from workbench.data.person_join import Join, joined
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError
 from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
@@ -31,9 +31,9 @@ from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Prepared, Released, destination, prepare, release_prepared
+from workbench.release.release_path import Prepared, Released, destination, prepare, release_prepared
+from workbench.release.verification import ledger_claims, verify_any
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -368,7 +368,7 @@ class KindConformance:
 
     @pytest.mark.parametrize("tables", [1, 2])
     def test_emptying_all_rows_of_a_person_moves_no_question_farther_than_k_rows(self, tables):
-        """For given keys; that the keys decide nothing else is in ``test_persons.py`` and ``test_joined.py``."""
+        """For given keys; that the keys decide nothing else is in ``test_persons.py`` and ``test_person_join.py``."""
         most, case = 2, self.case().by_persons() if tables == 1 else self.case().by_joined_persons()
         owners = case.table.column(PERSON).to_list()
 

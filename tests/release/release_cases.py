@@ -20,7 +20,7 @@ from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Released
+from workbench.release.release_path import Released
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 

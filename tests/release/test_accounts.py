@@ -14,8 +14,8 @@ from release_cases import certificate_of, charge, loss_of, plan_of, raise_cap, r
 from released import release_table
 
 from workbench.data.csv.options import ReadOptions
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.identity import fingerprint

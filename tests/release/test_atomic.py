@@ -11,7 +11,7 @@ from release_cases import names_in
 
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, remove_stale_parts, write_output, write_whole
-from workbench.release.parts import require_new
+from workbench.release.part_files import require_new
 
 
 def test_a_part_file_takes_its_name_with_all_its_bytes(tmp_path):

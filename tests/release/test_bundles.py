@@ -21,7 +21,7 @@ from workbench.release.described_release import DescribedRelease, stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.signature import sign, signature_of
-from workbench.release.verify_any import ledger_claims, signatures, verify_any
+from workbench.release.verification import ledger_claims, signatures, verify_any
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 

@@ -18,10 +18,10 @@ from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import PureDp
 from workbench.release import kinds
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Destination, Released, destination, prepare, release_prepared
+from workbench.release.release_path import Destination, Released, destination, prepare, release_prepared
 from workbench.release.verdict import verdict_on
+from workbench.release.verification import ledger_claims, verify_any
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -185,7 +185,7 @@ def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, afte
     ("owner", "attribute", "after"),
     [
         ("workbench.release.ledger.ledger:Ledger", "certify", True),
-        ("workbench.release.parts:DrawFile", "publish", False),
+        ("workbench.release.part_files:DrawFile", "publish", False),
     ],
 )
 def test_the_next_run_publishes_what_a_killed_one_finished_without_a_charge(tmp_path, owner, attribute, after):

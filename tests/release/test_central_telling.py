@@ -12,16 +12,16 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.statistics.asked import Request, Statistic, usual_request
 from workbench.statistics.release_file import FORMATS, decode
+from workbench.statistics.request import Request, Statistic, usual_request
 from workbench.synth.parameters import SynthesisParameters
 
 

@@ -11,8 +11,8 @@ import pytest
 from release_cases import certificate_of, forge, release
 from released import release_table
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.learners import learner
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import read_json
@@ -22,9 +22,9 @@ from workbench.release.certificate import CARD, certificate_path
 from workbench.release.described_release import is_release
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, read_manifest
+from workbench.release.verification import verify_any
 from workbench.release.verify import verified_release, verify_release
-from workbench.release.verify_any import verify_any
-from workbench.sanitize import calibrated
+from workbench.sanitize import calibrated_columns
 from workbench.sanitize.plan import Plan
 
 AGE = {"name": "age", "kind": "integer", "lower": 0, "upper": 20}
@@ -42,8 +42,8 @@ def released(folder: Path, **more: Any) -> Path:
 def test_advice_that_changed_does_not_change_what_a_release_is_read_with(tmp_path, monkeypatch):
     file = released(tmp_path)
     before = verified_release(file).column("age")
-    advice = calibrated.candidates
-    monkeypatch.setattr(calibrated, "candidates", lambda *given: advice(*given)[::-1])
+    advice = calibrated_columns.candidates
+    monkeypatch.setattr(calibrated_columns, "candidates", lambda *given: advice(*given)[::-1])
     after = verified_release(file).column("age")
     assert after.mechanism.name == before.mechanism.name == "duchi"
     assert after.randomiser.digest() == before.randomiser.digest()

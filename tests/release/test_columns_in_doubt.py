@@ -10,8 +10,8 @@ import pytest
 from derived_tables import DERIVED, KEY, UNRELATED, measured, named, persons, recognised, salaries, unrelated_pair
 from release_cases import charge, loss_of
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import CheckFailedError, InputError
 from workbench.release.ledger.column_marks import NO_COLUMNS, ColumnMarks
 from workbench.release.ledger.file import key_path

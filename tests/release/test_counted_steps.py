@@ -13,7 +13,7 @@ from test_paused_runs import STEPS, TABLE, WHOLE, paused_at, release, statuses
 from workbench.deep import checkpoint
 from workbench.params import CheckFailedError, InputError
 from workbench.release import recover as recovery
-from workbench.release.kept_run import runs_folder
+from workbench.release.checkpoint_folder import runs_folder
 from workbench.release.ledger.ledger import Ledger, goes_on
 from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.paused_training import give_up, paused_trainings

@@ -21,8 +21,8 @@ from workbench.sanitize.writing import PLAIN
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.statistics import drawn_quantiles
-from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import Counted, Query, counted, queries_of
+from workbench.statistics.request import Request, Statistic
 from workbench.synth.columns import CountedTables, KeptRows, coarse_columns, coded
 from workbench.synth.parameters import SynthesisParameters
 

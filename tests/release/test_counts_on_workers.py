@@ -19,25 +19,25 @@ from test_rows_of_any_size import parts  # noqa: F401  # small parts, everywhere
 
 from workbench import api
 from workbench.cli import main
-from workbench.data import on_workers, read
+from workbench.data import cluster_parts, table_reader
+from workbench.data.cluster_parts import PartsOnWorkers, Workers
 from workbench.data.csv.regular_rows import RegularRows
 from workbench.data.databases import database_rows
-from workbench.data.on_workers import PartsOnWorkers, Workers
-from workbench.data.read import read_table
 from workbench.data.sources import row_groups
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import ParameterError, WorkbenchError
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger import identity, sketch
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare, prepare_rows, release_prepared
+from workbench.release.release_path import check_values, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.release.verify import verified_release, verify_release
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.queries import Counted
+from workbench.statistics.request import Request, Statistic
 from workbench.synth.columns import CountedTables, coarse_columns
 from workbench.synth.parameters import SynthesisParameters
 from workbench.work.work import take_from_workers
@@ -59,7 +59,7 @@ def written(path: Path, rows: int = ROWS) -> Path:
 
 def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, form: str) -> tuple[Table, PartsOnWorkers]:
     """Return the rows, and the same in so many parts on workers, which are functions of this process."""
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(times=2))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(times=2))
     table = read_table(path)
     if form == "parquet":
         packed = path.with_suffix("")
@@ -89,7 +89,7 @@ def in_parts(path: Path, count: int, monkeypatch: pytest.MonkeyPatch, *, form: s
     else:
         assert isinstance(table.stored, RegularRows)
         whole = len(table.stored.files[0][0])
-    monkeypatch.setattr(on_workers, "PART_BYTES", -(-whole // count))
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", -(-whole // count))
     found = PartsOnWorkers(table, WORKERS)
     assert len(found) == count
     return table, found
@@ -131,13 +131,13 @@ def test_workers_make_the_marks_of_one_machine_without_the_ledgers_key(
     table, away = in_parts(written(tmp_path / "a.csv"), count, monkeypatch, form=form)
     key = bytes(range(100, 132))
     sent: list[bytes] = []
-    run = on_workers.run_tasks_on
+    run = cluster_parts.run_tasks_on
 
     def run_tasks_on(address: str, work: Any, shared: Any, tasks: Any, **more: Any) -> Any:
         sent.append(pickle.dumps((shared, list(tasks))))
         return run(address, work, shared, tasks, **more)
 
-    monkeypatch.setattr(on_workers, "run_tasks_on", run_tasks_on)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", run_tasks_on)
     take_from_workers(identity.Marking(table, key, each=away.each_part), away)
     there = identity.identify(table, key)
     assert len(sent) == 1 + again  # they are known from then on
@@ -165,7 +165,7 @@ def work(kind: str) -> Any:
 def test_a_release_counts_on_workers_and_draws_here(tmp_path, monkeypatch, kind, form):
     table, _ = in_parts(written(tmp_path / "a.csv"), 3, monkeypatch, form=form)
     passes: list[str] = []
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=passes.append))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(before=passes.append))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         prepared = prepare(PLAN, table, destination(tmp_path / "out.csv"), work(kind), WORKERS)
         check_values(prepared, CancelToken(), ledger)
@@ -196,7 +196,7 @@ def commanded(folder: Path, command: str, file: Path, capsys: pytest.CaptureFixt
 @NO_DASK[0]
 @NO_DASK[1]
 def test_the_commands_count_on_a_cluster(tmp_path, monkeypatch, cluster, command, capsys):
-    monkeypatch.setattr(on_workers, "PART_BYTES", 512)
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 512)
     written(tmp_path / "a.csv")
     code, said = commanded(tmp_path, command, cluster.file, capsys)
     assert code == 0, said.err
@@ -211,7 +211,7 @@ def test_the_commands_count_on_a_cluster(tmp_path, monkeypatch, cluster, command
 @NO_DASK[0]
 @NO_DASK[1]
 def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(tmp_path, monkeypatch, which):
-    monkeypatch.setattr(on_workers, "PART_BYTES", 512)
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 512)
     table = read_table(written(tmp_path / "a.csv", 20_000))
     asked = queries(20_000)
     expected = Counted(asked)
@@ -241,21 +241,21 @@ def test_a_kill_costs_time_of_a_worker_and_nothing_else_of_a_scheduler(tmp_path,
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_estimates_are_those_of_one_machine_and_nothing_is_read_whole(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(times=2))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(times=2))
     out = tmp_path / f"out.{form}"
     table = read_table(written(tmp_path / "a.csv"))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         release_prepared(prepare_rows(PLAN, table, destination(out)), ledger)
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 30)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 1 << 30)
     whole = verified_release(out)
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     found = verified_release(out)
     assert found.table.in_parts > whole.table.in_parts
     asked: dict[str, Any] = {"names": ["city", "size"], "confidence": 0.9}
     expected = plain_estimates(*estimates_of(whole, **asked))
     assert plain_estimates(*estimates_of(found, **asked)) == expected
     for size in (1 << 20, 1 << 12, 1 << 10) if form == "csv" else (1,):
-        monkeypatch.setattr(on_workers, "PART_BYTES", size)
+        monkeypatch.setattr(cluster_parts, "PART_BYTES", size)
         assert plain_estimates(*estimates_of(found, **asked, workers=WORKERS)) == expected
     assert all((found.cells(name) == whole.cells(name)).all() for name in whole.protected)  # of which pairs are made
     assert found.table.in_parts
@@ -267,8 +267,8 @@ def plain_estimates(columns: Any, pairs: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
 def test_python_counts_fits_and_estimates_on_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
-    monkeypatch.setattr(on_workers, "PART_BYTES", 1 << 12)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 1 << 12)
     frame = pd.read_csv(written(tmp_path / "a.csv"))
     on_dask: dict[str, Any] = {"engine": "dask", "scheduler": WORKERS.address}
     pays: dict[str, Any] = {"ledger": tmp_path / "l.sqlite", "account": "a"}

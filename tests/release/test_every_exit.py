@@ -20,7 +20,7 @@ from exits import PlannedError, Release, counted, drawn_bytes, walk
 from release_cases import forks, plan_of, table_of
 from released import release_table
 
-from workbench.data import read
+from workbench.data import table_reader
 from workbench.data.csv import regular_rows
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
@@ -28,11 +28,11 @@ from workbench.learners import learner
 from workbench.release import spilled_rows
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import FitTask, release_fit
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.signals.events import Emit
-from workbench.statistics.asked import usual_request
 from workbench.statistics.release_file import FORMATS
+from workbench.statistics.request import usual_request
 
 LEAST_STEPS = 40
 
@@ -46,11 +46,11 @@ def in_parts(folder: Path, ledger: Path, emit: Emit) -> None:
     source = ledger.with_suffix(".csv")
     with pytest.MonkeyPatch.context() as patch, Ledger.open(ledger) as opened:
         table_of(40).frame.write_csv(source)
-        patch.setattr(read, "IN_PARTS_FROM", 0)
+        patch.setattr(table_reader, "IN_PARTS_FROM", 0)
         patch.setattr(regular_rows, "PIECE", 150)
         patch.setattr(spilled_rows, "_BUCKET", 16)
         patch.setattr(spilled_rows, "_SCATTERED", 20)
-        table = read.read_table(source)
+        table = table_reader.read_table(source)
         assert table.in_parts
         release_table(plan_of(), table, folder / "people.csv", opened, emit)
 

@@ -13,19 +13,19 @@ from released import release_table
 from workbench.learners import learner
 from workbench.params import InputError
 from workbench.params.remedies import REPLACE_OUTPUT
-from workbench.release import parts
+from workbench.release import part_files
 from workbench.release.bundle import write_bundle
 from workbench.release.certificate import certificate_path
 from workbench.release.described_release import stated
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import FitTask, release_fit
-from workbench.release.parts import DrawFolder
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.part_files import DrawFolder
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.signals.events import Event, Notice
-from workbench.statistics.asked import usual_request
 from workbench.statistics.release_file import FORMATS
+from workbench.statistics.request import usual_request
 
 CAP = Decimal(1000)
 
@@ -190,7 +190,7 @@ def test_a_model_is_replaced_in_one_step_where_the_system_can(together, tmp_path
     if together and sys.platform != "linux":
         pytest.skip("this system cannot exchange two folders")
     if not together:
-        monkeypatch.setattr(parts, "exchanged", lambda one, other: False)
+        monkeypatch.setattr(part_files, "exchanged", lambda one, other: False)
     former, present = (target / "card.json").read_bytes(), []
     for name in ("rename", "replace"):
         monkeypatch.setattr(os, name, _watched(getattr(os, name), target, present))

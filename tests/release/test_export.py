@@ -23,10 +23,10 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import check_values, destination, prepare_rows, release_prepared
+from workbench.release.release_path import check_values, destination, prepare_rows, release_prepared
 from workbench.release.verdict import verdict_on
 from workbench.release.verify import verified_release, verify_in_ledger, verify_release
-from workbench.sanitize.calibrated import protected_columns
+from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.sanitize.engine import check_columns
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
@@ -133,7 +133,7 @@ def test_every_release_draws_anew(tmp_path):
 
 
 def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(tmp_path, monkeypatch):
-    from workbench.release import path as export
+    from workbench.release import release_path as export
 
     path, real = tmp_path / "ledger.sqlite", export._Drawing._draft
 

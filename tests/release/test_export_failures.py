@@ -23,10 +23,10 @@ from release_cases import (
 from released import release_table
 
 from workbench.params import CancelledError, InputError
-from workbench.release import atomic, parts, recover, rows_work
-from workbench.release import path as export
+from workbench.release import atomic, part_files, recover, rows_work
+from workbench.release import release_path as export
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.parts import DrawFile
+from workbench.release.part_files import DrawFile
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.signals import AtStake, Event, Notice, Progress
 from workbench.signals.cancel import CancelToken
@@ -157,7 +157,7 @@ def test_a_failure_after_the_rename_stays_charged(folder, ledger, monkeypatch):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(atomic, "sync_folder", fail_late)
-    monkeypatch.setattr(parts, "sync_folder", fail_late)
+    monkeypatch.setattr(part_files, "sync_folder", fail_late)
     with pytest.raises(InputError, match="Input/output error"):
         release(ledger, target)
     assert statuses(ledger) == ["charged"]

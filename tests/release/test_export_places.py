@@ -17,13 +17,13 @@ from released import release_table
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release import path as export
+from workbench.release import release_path as export
 from workbench.release import rows_work
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.parts import DrawFile
+from workbench.release.part_files import DrawFile
 from workbench.release.rows_work import most_bytes
 from workbench.release.verify import verify_release
-from workbench.sanitize.calibrated import protected_columns
+from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.sanitize.plan import Plan
 
 resource = pytest.importorskip("resource", reason="limits of processes are of POSIX")

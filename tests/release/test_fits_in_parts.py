@@ -14,10 +14,10 @@ from test_rows_of_any_size import parts  # noqa: F401  # small parts, everywhere
 
 from workbench import learners
 from workbench.cli import main
-from workbench.data import on_workers
+from workbench.data import cluster_parts
+from workbench.data.cluster_parts import Workers
 from workbench.data.columns.grid import matrix
 from workbench.data.csv.regular_rows import RegularRows
-from workbench.data.on_workers import Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import SummingEstimator
@@ -156,7 +156,7 @@ def test_ranges_are_counted_in_the_pass_that_finds_the_account(tmp_path, monkeyp
 
     passes: list[str] = []
     whole = RegularRows.parts
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=passes.append))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(before=passes.append))
     monkeypatch.setattr(RegularRows, "parts", lambda rows, most: passes.append("here") or whole(rows, most))
     wanted = FitTask(bayes, bayes.parameters(**more), PLAN, "ill", table, tmp_path / "model", workers=workers)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -197,7 +197,7 @@ def test_a_learner_that_needs_the_rows_is_refused_with_those_that_do_not(tmp_pat
 @NO_DASK[0]
 @NO_DASK[1]
 def test_the_command_fits_on_a_cluster(tmp_path, monkeypatch, cluster, capsys):
-    monkeypatch.setattr(on_workers, "PART_BYTES", 2048)
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 2048)
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.to_toml())
     written(tmp_path / "a.csv")

@@ -18,8 +18,8 @@ from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.atomic import sha256_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verified_release, verify_release
-from workbench.sanitize.origin import confirm
 from workbench.sanitize.plan import Plan, load_plan
+from workbench.sanitize.plan_guesses import confirm
 from workbench.sanitize.plan_template import draft
 
 RARE = 400

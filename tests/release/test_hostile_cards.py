@@ -33,8 +33,8 @@ from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.on_release import train_on_release
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.model.release_network import release_training
+from workbench.release.verification import verify_any
 from workbench.release.verify import verify_release
-from workbench.release.verify_any import verify_any
 from workbench.sanitize.plan import Plan
 
 ROWS = 200

@@ -17,11 +17,11 @@ from workbench.cli import main
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson
-from workbench.release.ledger.counting import FILTER, steps_body
-from workbench.release.ledger.custody import HeadMark, last_seen, remember
+from workbench.release.ledger.composition import FILTER, steps_body
 from workbench.release.ledger.entry import Entry, entry_hash
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import RUN, Ledger
+from workbench.release.ledger.location import HeadMark, last_seen, remember
 from workbench.release.ledger.state import GROUP
 
 COLUMNS = ("time", "kind", "release_id", "dataset", "epsilon", "delta", "prev", "hash")
@@ -213,7 +213,7 @@ def valid(tmp_path_factory):
     """A folder with a valid ledger, another one and a table."""
     folder = tmp_path_factory.mktemp("valid")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.release.ledger.custody.user_state", lambda: folder / "state")
+        patch.setattr("workbench.release.ledger.location.user_state", lambda: folder / "state")
         table = table_of(300)
         table.frame.write_csv(folder / "t.csv")
         make(folder / "l.sqlite", table)
@@ -228,7 +228,7 @@ def state(tmp_path, monkeypatch):
     found = tmp_path / "state"
     (found / HEADS).mkdir(parents=True)
     (found / "x.json").write_text("{}")
-    monkeypatch.setattr("workbench.release.ledger.custody.user_state", lambda: found)
+    monkeypatch.setattr("workbench.release.ledger.location.user_state", lambda: found)
     return found
 
 

@@ -14,8 +14,8 @@ from near_duplicates import CHANGES, UNRELATED, changed, person_table, taken_as_
 
 from workbench.data.content.cell_hash import CellHash, canonical
 from workbench.data.csv.options import ReadOptions
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.release.ledger.identity import identify
 from workbench.release.ledger.sketch import Sketches
 

@@ -25,9 +25,9 @@ from test_rows_of_any_size import as_read, left_beside, plan_of, small, written
 from test_rows_on_workers import charges, drawn, same_rows
 
 from workbench.cli import main
-from workbench.data import on_workers, read
+from workbench.data import cluster_parts, table_reader
 from workbench.data.csv import encoding
-from workbench.data.read import read_table
+from workbench.data.table_reader import read_table
 from workbench.processes import dask_cluster
 from workbench.release import rows_on_workers
 from workbench.release.verify import verify_release
@@ -49,8 +49,8 @@ COST = {"sanitize": 60.0, "statistics": 4.0}
 @pytest.fixture(autouse=True)
 def parts(monkeypatch):
     """Let the file have some fifty parts, and the workers of a busy machine the time to answer."""
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
-    monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 4096)
     monkeypatch.setattr(rows_on_workers, "WAIT", 0.0)
     monkeypatch.setattr(dask_cluster, "ANSWER", 300.0)
     small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)

@@ -10,7 +10,7 @@ import pytest
 import toy_kind
 from kind_conformance import Case, KindConformance
 
-from workbench.data.columns import found
+from workbench.data.columns import values_file
 from workbench.data.table import Table
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
@@ -23,8 +23,8 @@ from workbench.release.values_work import Asked, values_work
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
-from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.release_file import FORMATS, decode
+from workbench.statistics.request import Request, Statistic
 from workbench.synth import fit, mst, synthesis
 from workbench.synth.parameters import SynthesisParameters
 from workbench.work.ask import Ask
@@ -174,7 +174,7 @@ class TestValues(KindConformance):
         asked = Asked(category=("g",), number=("x",))
 
         def numbers(data: bytes) -> list[float]:
-            lines = found.decode(data, "file")
+            lines = values_file.decode(data, "file")
             counts = {line.value: float(line.count or 0) for line in lines}
             ends = [end for line in lines if line.upper is not None for end in (line.lower or 0.0, line.upper)]
             return [counts.get("a", 0.0), counts.get("b", 0.0), *(ends or [0.0, 0.0])]

@@ -11,9 +11,9 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.paths import user_data
 from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp
-from workbench.release.ledger.counting import FILTER, SUM, event_body, event_of_cost, event_of_release
-from workbench.release.ledger.figures import FIGURES, STUDIES
+from workbench.release.ledger.composition import FILTER, SUM, event_body, event_of_cost, event_of_release
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.shown_figures import FIGURES, STUDIES
 from workbench.release.ledger.state import GROUP
 from workbench.release.ledger.study_note import NOTED, note_study
 from workbench.release.verify import verify_release
@@ -274,8 +274,8 @@ def test_two_first_releases_at_once_set_one_cap(path):
 
 def test_a_release_does_not_wait_and_many_writes_let_others_in(path, tmp_path, monkeypatch):
     waits: list[float] = []
-    monkeypatch.setattr("workbench.release.ledger.book.time.sleep", waits.append)
-    monkeypatch.setattr("workbench.release.ledger.book._AGAIN", 60.0)
+    monkeypatch.setattr("workbench.release.ledger.entry_chain.time.sleep", waits.append)
+    monkeypatch.setattr("workbench.release.ledger.entry_chain._AGAIN", 60.0)
     release(path, tmp_path / "out.csv")
     assert waits == []
     with Ledger.open(path) as ledger:
@@ -287,8 +287,8 @@ def test_a_release_does_not_wait_and_many_writes_let_others_in(path, tmp_path, m
 
 def test_a_ledger_that_is_opened_for_each_write_lets_others_in(path, monkeypatch):
     waits: list[float] = []
-    monkeypatch.setattr("workbench.release.ledger.book.time.sleep", waits.append)
-    monkeypatch.setattr("workbench.release.ledger.book._AGAIN", 60.0)
+    monkeypatch.setattr("workbench.release.ledger.entry_chain.time.sleep", waits.append)
+    monkeypatch.setattr("workbench.release.ledger.entry_chain._AGAIN", 60.0)
     for number in range(13):
         with Ledger.open(path) as ledger:
             ledger.set_cap(A, Decimal(1 + number))

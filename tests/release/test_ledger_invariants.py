@@ -18,7 +18,7 @@ from release_cases import FAST, forks, loss_of, race, reserve_many
 from workbench.params import BudgetRefusedError, InputError
 from workbench.privacy.accounting.event import Composed, PureDp
 from workbench.privacy.accounting.totals import compose_totals
-from workbench.release.ledger.counting import FILTER, SUM
+from workbench.release.ledger.composition import FILTER, SUM
 from workbench.release.ledger.ledger import Ledger
 
 DATASETS = [letter * 32 for letter in "abcd"]

@@ -15,8 +15,8 @@ from release_cases import FAST, charge, forks, loss_of
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError, ParameterError
-from workbench.release import kept_run
-from workbench.release.ledger.counting import FILTER
+from workbench.release import checkpoint_folder
+from workbench.release.ledger.composition import FILTER
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.merge import RESUMABLE
@@ -179,7 +179,7 @@ def test_what_was_altered_or_moved_is_not_merged(two, tmp_path):
 
 
 def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(two, monkeypatch):
-    from workbench.release.ledger.book import VerifiedEntries
+    from workbench.release.ledger.entry_chain import VerifiedEntries
 
     real, ended = VerifiedEntries.commit, []
 
@@ -368,7 +368,7 @@ def go_on(path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
 )
 def test_a_training_that_went_on_in_several_copies_costs_what_each_has_spent(paused, monkeypatch, ways, expected):
     """Each copy has taken steps of its own from the same checkpoint, with noise of its own."""
-    assert RESUMABLE == kept_run.RESUMABLE
+    assert RESUMABLE == checkpoint_folder.RESUMABLE
     paths = [paused, *(fork_of(paused, paused.with_name(f"copy{n}.sqlite")) for n in range(1, len(ways)))]
     for path, how in zip(paths, ways, strict=True):
         if how:

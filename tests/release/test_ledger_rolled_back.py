@@ -23,7 +23,7 @@ from workbench.release.atomic import LOCK, locked, open_to_lock, remove_stale_pa
 from workbench.release.certificate import CARD
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.parts import DrawFolder
+from workbench.release.part_files import DrawFolder
 from workbench.release.recover import CHARGED_FIRST, recover
 
 A = "a" * 32

@@ -14,8 +14,8 @@ from release_cases import certificate_of, die_at, names_in, plan_of, release, ru
 from released import release_table
 
 from workbench.data.columns.grid import matrix
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.learners import Learner
 from workbench.learners.dbscan import DBSCAN
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
@@ -352,7 +352,7 @@ def train_and_die(folder: Path, owner: str, attribute: str, after: bool) -> None
     ("owner", "attribute", "after"),
     [
         ("workbench.release.model.on_release", "fit_on_release", False),
-        ("workbench.release.parts:DrawFolder", "write", True),
+        ("workbench.release.part_files:DrawFolder", "write", True),
         ("os", "replace", False),
         ("os", "replace", True),
     ],

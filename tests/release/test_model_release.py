@@ -28,14 +28,14 @@ from workbench.data.schema import Attribute
 from workbench.learners.standardize import STANDARDIZE
 from workbench.params import BudgetRefusedError, CancelledError, CheckFailedError, InputError
 from workbench.privacy.accounting.event import Charge
-from workbench.release import parts
-from workbench.release import path as release_path
+from workbench.release import part_files
+from workbench.release import release_path as release_path
 from workbench.release.card import card_facts, made, model_bytes
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.released_models import predicted_column
-from workbench.release.path import Destination, Released, ReleaseRequest
 from workbench.release.recover import recover, request_of
+from workbench.release.release_path import Destination, Released, ReleaseRequest
 from workbench.release.statements import Persons, model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.work.noise import Charged
@@ -167,7 +167,9 @@ def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(folder, l
             return real(*given)
         raise OSError(28, "No space left on device")
 
-    owner, name = {"write": (parts, "write_new"), "rename": (os, "replace"), "sync": (parts, "sync_folder")}[step]
+    owner, name = {"write": (part_files, "write_new"), "rename": (os, "replace"), "sync": (part_files, "sync_folder")}[
+        step
+    ]
     real = getattr(owner, name)
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, fail)
@@ -223,11 +225,11 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
     ("owner", "attribute", "after", "watched", "expected"),
     [
         ("workbench.release.ledger.ledger:Ledger", "reserve", True, False, "void"),
-        ("workbench.release.path:_Drawing", "_draft", False, False, "void"),
-        ("workbench.release.path:_Drawing", "_draft", False, True, "lost"),
+        ("workbench.release.release_path:_Drawing", "_draft", False, False, "void"),
+        ("workbench.release.release_path:_Drawing", "_draft", False, True, "lost"),
         ("workbench.release.ledger.ledger:Ledger", "charge", False, False, "void"),
         ("workbench.release.ledger.ledger:Ledger", "charge", True, False, "lost"),
-        ("workbench.release.parts:DrawFolder", "write", True, False, "lost"),
+        ("workbench.release.part_files:DrawFolder", "write", True, False, "lost"),
         ("workbench.release.ledger.ledger:Ledger", "certify", True, False, "waits"),
         ("os", "replace", False, False, "waits"),
         ("os", "replace", True, False, "charged"),
@@ -256,7 +258,7 @@ def test_a_run_killed_at_any_moment_is_settled_truly(folder, ledger, owner, attr
     )
 
 
-FILE = "workbench.release.parts:DrawFile"
+FILE = "workbench.release.part_files:DrawFile"
 PAIR = {"people.csv", "people.csv.certificate.json"}
 
 

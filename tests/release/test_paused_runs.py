@@ -22,7 +22,7 @@ from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import CancelledError, InputError
 from workbench.release.certificate import read_card
-from workbench.release.kept_run import STATE, runs_folder
+from workbench.release.checkpoint_folder import STATE, runs_folder
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
 from workbench.release.model.paused_training import give_up, paused_trainings
@@ -109,7 +109,7 @@ def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_t
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 17)
         with monkeypatch.context() as patch:
-            patch.setattr("workbench.release.kept_run.KeptRun.remove", lambda self: None)
+            patch.setattr("workbench.release.checkpoint_folder.KeptRun.remove", lambda self: None)
             release(ledger, tmp_path / "net", checkpoints=Checkpoints(resume=folder))
         assert folder.exists()
         assert paused_trainings(ledger, TABLE) == (), "it has ended"

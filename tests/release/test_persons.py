@@ -15,12 +15,12 @@ import pytest
 from numpy.typing import NDArray
 from release_cases import certificate_of
 
-from workbench.data import persons, read
+from workbench.data import persons, table_reader
+from workbench.data.cluster_parts import Workers
 from workbench.data.csv import encoding, regular_rows
-from workbench.data.on_workers import Workers
 from workbench.data.persons import of_persons
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.learners import learner
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -29,14 +29,14 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import PERSON, ROW
 from workbench.release.ledger.summary import summary
 from workbench.release.model.release_learner import FitTask, release_fit
-from workbench.release.path import Released, check_values, destination, prepare, prepare_rows, release_prepared
+from workbench.release.release_path import Released, check_values, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.verify import verify_in_ledger, verify_release
-from workbench.sanitize.calibrated import protected_columns
+from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.statistics.asked import Request, Statistic
+from workbench.statistics.request import Request, Statistic
 
 CITY = {"name": "city", "kind": "category", "domain": ["Graz", "Linz"], "mechanism": "grr"}
 AGE = {"name": "age", "kind": "integer", "lower": 0, "upper": 9}
@@ -119,8 +119,10 @@ def distribution(plan: Plan, table: Table) -> NDArray[np.float64]:
     (column,) = protected_columns(plan)
     chances = np.asarray(column.randomiser.probabilities(np.arange(column.grid.cells.total)))
     orders = list(itertools.permutations(range(table.rows)))
-    read = Counter(tuple(column.grid.encode(plan.rows_of(table, Keys(keys))).tolist()) for keys in orders)
-    return sum(n / len(orders) * reduce(np.kron, [chances[cell] for cell in cells]) for cells, n in read.items())
+    table_reader = Counter(tuple(column.grid.encode(plan.rows_of(table, Keys(keys))).tolist()) for keys in orders)
+    return sum(
+        n / len(orders) * reduce(np.kron, [chances[cell] for cell in cells]) for cells, n in table_reader.items()
+    )
 
 
 def loss(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
@@ -307,7 +309,7 @@ def test_a_network_is_charged_for_a_group_and_its_card_says_so(tmp_path):
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(regular_rows, "PIECE", 64)
     monkeypatch.setattr(encoding, "CHUNK", 256)
     monkeypatch.setattr(persons, "_MERGED", 10)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.data.images.image_reader import read_images
 from workbench.data.images.image_set import ImageSet, ImageShape, class_attribute, pixel_attribute
-from workbench.data.images.read import read_images
 from workbench.deep.features import ImageFeatures
 from workbench.params import CancelledError, InputError
 from workbench.release.model.image_predictions import (

@@ -23,10 +23,10 @@ from workbench.rappor.reports import read_sum
 from workbench.release.certificate import central_guarantee, query_facts
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of as plan_in
-from workbench.release.path import Released, check_values, destination, prepare, release_prepared
 from workbench.release.rappor.rappor_work import FORMATS, load_answers, rappor_work
+from workbench.release.release_path import Released, check_values, destination, prepare, release_prepared
+from workbench.release.verification import ledger_claims, verify_any
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore

@@ -27,9 +27,9 @@ from release_cases import (
 from workbench.params import BudgetRefusedError, InputError
 from workbench.release import recover as recover_module
 from workbench.release.atomic import sole_user
-from workbench.release.ledger import custody
-from workbench.release.ledger.custody import still_runs, this_process
+from workbench.release.ledger import location
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.location import still_runs, this_process
 from workbench.release.recover import CHARGED_FIRST, clear_leftovers, finished_draw, recover, settle_own
 from workbench.release.verify import verify_in_ledger, verify_release
 
@@ -39,7 +39,7 @@ EXPORT, FORMATS, ATOMIC, LEDGER = (
     "workbench.release.atomic",
     "workbench.release.ledger.ledger:Ledger",
 )
-PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.recover"
+PART, RECOVER = "workbench.release.part_files:DrawFile", "workbench.release.recover"
 
 # (where, which function, which call, after it?, what becomes of a first release)
 # VOID: nothing drawn was written. LOST: the charge was final, though nothing is released. WAITS: the draw is finished
@@ -356,7 +356,7 @@ def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(fo
         with pytest.raises(InputError, match=f"is in progress, in process {process.pid}.*wait for it"):
             opened.move(new)
         with monkeypatch.context() as patch:  # as on another machine, whose processes nobody here can see
-            patch.setattr(custody, "is_other_live_process", lambda process: False)
+            patch.setattr(location, "is_other_live_process", lambda process: False)
             opened.move(new)
     assert process.exitcode == 1  # its charge is refused, so it ends before the first byte
     assert names_in(folder) == set()
@@ -383,7 +383,7 @@ def test_runs_at_once_publish_a_finished_draw_once(folder, ledger):
 
 def test_a_reservation_of_another_machine_is_kept(folder, ledger, monkeypatch):
     assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw_prepared") == -9
-    monkeypatch.setattr(custody.socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr(location.socket, "gethostname", lambda: "elsewhere")
     assert recovered(ledger) == []
     assert statuses(ledger) == ["reserved"]
 

@@ -16,7 +16,7 @@ from test_paused_runs import PLAN, STEPS, TABLE, WHOLE, made, paused_at, release
 
 from workbench.deep.trainer import PrivateStep
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.kept_run import STATE, KeptRun, runs_folder
+from workbench.release.checkpoint_folder import STATE, KeptRun, runs_folder
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import Checkpoints, TestSet
 from workbench.release.model.paused_training import give_up, paused_trainings

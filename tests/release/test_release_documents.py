@@ -14,15 +14,15 @@ from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.described_release import stated
 from workbench.release.documents.release_document import belief_table, expected_error, expected_gaussian_error
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.verify_any import verified
+from workbench.release.verification import verified
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Section
 from workbench.render.document_html import page_html
-from workbench.sanitize.calibrated import protected_columns
-from workbench.statistics.asked import usual_request
+from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.statistics.release_file import FORMATS
+from workbench.statistics.request import usual_request
 from workbench.synth.parameters import SynthesisParameters
 
 

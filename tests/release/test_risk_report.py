@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from workbench import api
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import ParameterError
 from workbench.release.documents.release_document import belief_table
 from workbench.release.documents.risk_document import NO_ATTACK, NOT_DP, TABLE_ALONE, in_short, risk_document

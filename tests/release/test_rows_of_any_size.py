@@ -19,23 +19,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from workbench.data import read
+from workbench.data import table_reader
 from workbench.data.csv import encoding, regular_rows
 from workbench.data.csv.regular_rows import RegularRows
-from workbench.data.read import read_table
-from workbench.data.reading import over
+from workbench.data.reading_options import over
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.entropy import OsEntropy
 from workbench.release import spilled_rows
 from workbench.release.ledger import identity
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Released, check_values, destination, prepare_rows, release_prepared
+from workbench.release.release_path import Released, check_values, destination, prepare_rows, release_prepared
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import table_format
 from workbench.release.verify import verify_release
-from workbench.sanitize.calibrated import protected_columns
+from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.sanitize.engine import events_of
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
@@ -48,7 +48,7 @@ NAMES = ("a", "b,c", 'd"e', "ü")
 @pytest.fixture(autouse=True)
 def parts(monkeypatch):
     """Read files of text in parts of a few rows, and shuffle in buckets of a few."""
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     small(monkeypatch)
 
 
@@ -190,7 +190,7 @@ def test_a_release_with_a_comma_and_counted_values_is_verified_in_parts(tmp_path
     ]
     reading = {"delimiter": ";", "decimal": ",", "header": "yes"}
     plan = Plan.from_plain({"epsilon": 4.0, "column": columns, "reading": reading})
-    table = read_table(source, over(read.ReadOptions(), plan.reading))
+    table = read_table(source, over(table_reader.ReadOptions(), plan.reading))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         release_prepared(prepare_rows(plan, table, destination(target)), ledger)
     monkeypatch.setattr("workbench.data.rows_in_parts._SHARE_OF_FREE", 0.0)  # nothing is read whole
@@ -215,7 +215,7 @@ def test_a_refusal_names_the_row_that_it_would_name_of_the_whole(tmp_path, fault
     source.write_text("n,c,kept,gone\n" + "".join(",".join(line) + "\n" for line in lines))
     refusals = []
     for size in (0, 1 << 30):
-        monkeypatch.setattr(read, "IN_PARTS_FROM", size)
+        monkeypatch.setattr(table_reader, "IN_PARTS_FROM", size)
         table = read_table(source)
         assert table.in_parts is (size == 0)
         with Ledger.open(tmp_path / "ledger.sqlite") as ledger, pytest.raises(InputError) as refused:

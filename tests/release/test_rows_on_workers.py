@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from local_cluster import NO_DASK, Cluster, copy, here
 from test_rows_of_any_size import as_read, left_beside, plan_of, small, written
 
-from workbench.data import on_workers, read
+from workbench.data import cluster_parts, table_reader
+from workbench.data.cluster_parts import Workers
 from workbench.data.csv.regular_rows import RegularRows
-from workbench.data.on_workers import Workers
-from workbench.data.read import read_table
 from workbench.data.sources import compressed
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.central.laplace import ReleasedNoise
 from workbench.privacy.entropy import ChaCha20Entropy, OsEntropy
 from workbench.release import rows_on_workers
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Released, destination, prepare_rows, release_prepared
+from workbench.release.release_path import Released, destination, prepare_rows, release_prepared
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice, Progress
@@ -41,8 +41,8 @@ HERE = "tcp://127.0.0.1:1"
 @pytest.fixture(autouse=True)
 def parts(monkeypatch):
     """Let files of text be read in parts, and every part have a few rows."""
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
-    monkeypatch.setattr(on_workers, "PART_BYTES", 512)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 512)
     monkeypatch.setattr(rows_on_workers, "WAIT", 0.0)
     small(monkeypatch)
 
@@ -143,7 +143,7 @@ def test_cuts_have_every_row_once(tmp_path_factory, rows, size, seed, end):
 def test_a_second_draw_of_a_part_is_thrown_away(tmp_path, monkeypatch):
     frame = written(tmp_path / "a.csv", ROWS)
     drawn: list[Any] = []
-    there = on_workers._there
+    there = cluster_parts._there
 
     def _there(sent: Any, part: Any) -> Any:
         rows = there(sent, part)
@@ -153,8 +153,8 @@ def test_a_second_draw_of_a_part_is_thrown_away(tmp_path, monkeypatch):
         drawn.append((part.number, len(drawn) % 10, rows.kept[0]))
         return rows
 
-    monkeypatch.setattr(on_workers, "_there", _there)
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(times=3))
+    monkeypatch.setattr(cluster_parts, "_there", _there)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(times=3))
     plan = plan_of(keep_order=True)
     released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
     assert len(drawn) == 3 * len({part for part, _, _ in drawn}) > 9
@@ -171,8 +171,8 @@ def test_a_value_that_cannot_be_used_is_refused_as_on_one_machine(tmp_path, monk
     frame = written(tmp_path / "a.csv", ROWS)
     frame = frame.with_columns(n=pl.Series(["x" if k in (77, 150) else v for k, v in enumerate(frame["n"])]))
     frame.write_csv(tmp_path / "a.csv")
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0 if in_parts else 1 << 30)
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0 if in_parts else 1 << 30)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
     with pytest.raises(InputError) as there:
         released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv")
     prepared = prepare_rows(plan_of(), read_table(tmp_path / "a.csv"), destination(tmp_path / "out.csv"))
@@ -193,7 +193,7 @@ def test_workers_refuse_another_file_of_that_name(tmp_path, monkeypatch, moment)
             path.rename(tmp_path / "moved.csv")
             written(path, ROWS, seed=2)
 
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=before))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(before=before))
     with pytest.raises(InputError, match="a worker reads different bytes from this file than this computer") as refused:
         released(plan_of(), path, tmp_path / "out.csv")
     assert left_beside(tmp_path, "a.csv", "moved.csv", *drawn(tmp_path))
@@ -205,7 +205,7 @@ def test_workers_refuse_another_file_of_that_name(tmp_path, monkeypatch, moment)
 def test_a_file_that_workers_do_not_have_is_named(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     written(path, ROWS)
-    monkeypatch.setattr(on_workers, "run_tasks_on", here(before=lambda _: path.unlink()))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here(before=lambda _: path.unlink()))
     with pytest.raises(InputError, match="a worker cannot read the file: no such file or directory"):
         released(plan_of(), path, tmp_path / "out.csv")
     assert charges(tmp_path) == []
@@ -227,7 +227,7 @@ def test_a_release_has_the_rows_of_the_table(tmp_path, monkeypatch, cluster, kee
         path.unlink()
         path = tmp_path / "a.csv.gz"
         path.write_bytes(data)
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 1 << 30 if how == "cells" else 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 1 << 30 if how == "cells" else 0)
     monkeypatch.setattr(compressed, "IN_MEMORY", 0)
     stored = read_table(path).stored
     assert isinstance(stored, pl.DataFrame if how == "cells" else RegularRows)
@@ -319,7 +319,7 @@ def new_folder(folder: Path) -> Path:
 @NO_DASK[0]
 @NO_DASK[1]
 def test_a_kill_of_a_worker_costs_time_and_that_of_a_scheduler_another_run(tmp_path, monkeypatch, label, which, moment):
-    monkeypatch.setattr(on_workers, "PART_BYTES", 4096)
+    monkeypatch.setattr(cluster_parts, "PART_BYTES", 4096)
     small(monkeypatch, piece=1 << 16, bucket=1 << 14, scattered=1 << 14)
     frame = written(tmp_path / "a.csv", 20_000)
     (tmp_path / "of").mkdir()

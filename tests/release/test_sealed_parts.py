@@ -21,14 +21,14 @@ from local_cluster import NO_DASK, ROOT, copy, here, until
 from test_rows_of_any_size import as_read, left_beside, plan_of, written
 from test_rows_on_workers import ROWS, charges, parts, released, same_rows  # noqa: F401  # small parts, everywhere
 
-from workbench.data import on_workers
-from workbench.data.read import read_table
+from workbench.data import cluster_parts
+from workbench.data.table_reader import read_table
 from workbench.params import BudgetRefusedError, CancelledError, InputError, WorkbenchError
-from workbench.release import path as path_of_release
 from workbench.release import recover, rows_on_workers
+from workbench.release import release_path as path_of_release
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import STEWARD
-from workbench.release.path import destination, prepare_rows, release_prepared
+from workbench.release.release_path import destination, prepare_rows, release_prepared
 from workbench.release.reservation import Reservation
 from workbench.release.sealed_parts import SealedParts
 from workbench.release.spilled_rows import Rows, SpillFile
@@ -112,13 +112,13 @@ def dies(after: int) -> Any:
 def interrupted(tmp_path, monkeypatch):
     """Write a table and let its release be interrupted after three parts; the next cluster lives."""
     frame = written(tmp_path / "a.csv", ROWS)
-    monkeypatch.setattr(on_workers, "run_tasks_on", dies(DIES_AFTER))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", dies(DIES_AFTER))
     with pytest.raises(WorkbenchError, match="epsilon = 60 stays charged; the same command continues") as lost:
         released(plan_of(keep_order=True), tmp_path / "a.csv", tmp_path / "out.csv")
     assert "the same command continues, and nothing more is charged" in str(lost.value)
     assert len(drawn_files(tmp_path)) == 1
     assert drawn_files(tmp_path)[0].stat().st_mode & 0o077 == 0
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
     return frame
 
 
@@ -129,18 +129,18 @@ def drawn_files(folder: Path) -> list[Path]:
 def test_the_same_command_draws_the_rest_at_no_charge(tmp_path, interrupted, monkeypatch):
     kept = in_file(tmp_path)
     drawn: list[int] = []
-    there = on_workers._there
+    there = cluster_parts._there
 
     def counting(sent: Any, part: Any) -> Any:
         if sent.work is rows_on_workers._draw:
             drawn.append(part.number)
         return there(sent, part)
 
-    monkeypatch.setattr(on_workers, "_there", counting)
+    monkeypatch.setattr(cluster_parts, "_there", counting)
     seen: list[Any] = []
     table = read_table(tmp_path / "a.csv")
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        workers = on_workers.Workers("tcp://127.0.0.1:1", seen.append, CancelToken())
+        workers = cluster_parts.Workers("tcp://127.0.0.1:1", seen.append, CancelToken())
         prepared = prepare_rows(plan_of(keep_order=True), table, destination(tmp_path / "out.csv"), workers)
         verdict = verdict_on(prepared, ledger)
         assert (verdict.begun, verdict.refusal, verdict.waiting) == (True, None, ledger.releases()[0].release_id)
@@ -232,7 +232,7 @@ def test_an_older_copy_of_the_ledger_goes_on_with_nothing(tmp_path, interrupted)
 @pytest.mark.parametrize("moment", ["rows drawn", "written"])
 def test_a_cancelled_draw_goes_on_in_random_order(tmp_path, monkeypatch, moment):
     frame = written(tmp_path / "a.csv", ROWS)
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
     cancel = CancelToken()
 
     def emit(event: Any) -> None:
@@ -257,12 +257,12 @@ def test_a_release_takes_no_part_of_another_one(tmp_path, interrupted, monkeypat
     with Ledger.open(book) as ledger:
         ledger.set_cap(ledger.releases()[0].dataset, Decimal(100))
     (strong,) = drawn_files(tmp_path)
-    monkeypatch.setattr(on_workers, "run_tasks_on", dies(DIES_AFTER))
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", dies(DIES_AFTER))
     with pytest.raises(WorkbenchError, match="epsilon = 1 stays charged"):
         released(plan, tmp_path / "a.csv", low)
     (own,) = set(drawn_files(tmp_path)) - {strong}
     own.write_bytes(strong.read_bytes())
-    monkeypatch.setattr(on_workers, "run_tasks_on", here())
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", here())
     released(plan, tmp_path / "a.csv", low)
     first = interrupted["n"][: len(as_read(low)) // 4].to_list()
     assert as_read(low)["n"][: len(first)].to_list() != first
@@ -374,7 +374,7 @@ def test_a_second_run_is_not_charged_while_another_one_goes_on(tmp_path, interru
                 released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
         yield from live(*given, **named)
 
-    monkeypatch.setattr(on_workers, "run_tasks_on", again)
+    monkeypatch.setattr(cluster_parts, "run_tasks_on", again)
     released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
     assert seen
     assert charges(tmp_path) == [("charged", 60.0)]

@@ -16,16 +16,16 @@ from workbench.data.table import Table
 from workbench.gui.pages.release.statistics.figures_model import released
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Released, destination, prepare, release_prepared
+from workbench.release.release_path import Released, destination, prepare, release_prepared
 from workbench.release.statistics import statistics_work as work_module
 from workbench.release.statistics.statistics_work import statistics_work
+from workbench.release.verification import ledger_claims, verify_any
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.statistics.asked import Request, Statistic, usual_request
 from workbench.statistics.release_file import FORMATS, decode
+from workbench.statistics.request import Request, Statistic, usual_request
 
 EVERY = Request(
     figures=(

@@ -14,10 +14,10 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Released, destination, prepare, release_prepared
+from workbench.release.release_path import Released, destination, prepare, release_prepared
 from workbench.release.synthetic.synthesis_work import VALUES, synthesis_work
+from workbench.release.verification import ledger_claims, verified, verify_any
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verified, verify_any
 from workbench.render.document import Grid
 from workbench.sanitize.plan import Plan
 from workbench.synth import SYNTHESISERS

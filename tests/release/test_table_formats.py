@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 from released import release_table
 
-from workbench.data import read
-from workbench.data.read import ReadOptions, read_table
+from workbench.data import table_reader
 from workbench.data.sources.parquet import parts_of
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.entropy import SeededEntropy
 from workbench.release.kinds import TABLES
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import destination, prepare_rows, release_prepared
+from workbench.release.release_path import destination, prepare_rows, release_prepared
 from workbench.release.table_formats import (
     FORMATS,
     TABLE_FORMATS,
@@ -266,7 +266,7 @@ def test_a_text_too_long_for_excel_is_refused(tmp_path):
 
 @pytest.mark.parametrize("from_size", [0, 1 << 26])
 def test_a_text_outside_the_encoding_is_refused(tmp_path, monkeypatch, from_size):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", from_size)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", from_size)
     source = tmp_path / "source.csv"
     source.write_text("age,t\n1,a\n2,\u4e2d\n3,b\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot be written in cp1252.*row 2"):
@@ -290,7 +290,7 @@ def test_links_in_a_folder_of_parquet_files_are_not_followed(tmp_path):
 
 
 def test_rows_that_were_read_twice_are_not_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     source, plan = tmp_path / "source.csv", tmp_path / "plan.toml"
     source.write_text("age,t\n1,a\n2,b\n")
     plan.write_text(PLAN.format(writing=""))

@@ -261,7 +261,7 @@ def test_no_password_is_anywhere(base, folder, monkeypatch, capfd):
     assert child.returncode == 0
     assert main(["verify", base.table("noisy", "ana"), "--ledger", "ledger.sqlite"]) == 0
     monkeypatch.delenv("PGPASSWORD")
-    from workbench.data.read import read_table
+    from workbench.data.table_reader import read_table
 
     table = read_table(url)  # from Python the address may hold it
     with pytest.raises(InputError) as refused:

@@ -14,8 +14,8 @@ from release_cases import certificate_of, loss_of, names_in, raise_cap, release
 from workbench.params import InputError
 from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.verification import verify_any
 from workbench.release.verify import verify_in_ledger, verify_release
-from workbench.release.verify_any import verify_any
 
 Document = dict[str, Any]
 

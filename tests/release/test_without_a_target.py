@@ -23,7 +23,7 @@ from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.verify import verify_release
 from workbench.render.document import FactList, Grid
-from workbench.sanitize.learnable import learnable
+from workbench.sanitize.learner_advice import learnable
 from workbench.sanitize.plan import Plan
 from workbench.signals import NEVER
 from workbench.work.noise import Exact, Study

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QImage
 
 from workbench.render import values
+from workbench.render.figure_layout import linear_ticks, log_ticks, nice_step, plain_number, spread
 from workbench.render.offscreen import write_figure
 from workbench.render.palette import FREE_STYLES, STYLES, THEMES
-from workbench.render.scaffold import linear_ticks, log_ticks, nice_step, plain_number, spread
 
 
 def texts(ticks: list[tuple[float, str]]) -> list[str]:

@@ -17,7 +17,7 @@ def view(figure: Bar, theme: Any) -> Any:
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QColor
 
-    from workbench.render.scaffold import FigureView, Surroundings
+    from workbench.render.figure_layout import FigureView, Surroundings
 
     class Shown(FigureView):
         def to_y(self, value: float) -> float:

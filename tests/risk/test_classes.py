@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from workbench.data.read import read_table
 from workbench.data.samples.sample_tables import sample_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError, ParameterError
 from workbench.risk.attacks import attack
 from workbench.risk.attacks.base import Subject

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import nbinom
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.risk.distances import SensitiveCounts, equal, hierarchical, ordered, sensitive_counts
 from workbench.risk.measures import MEASURES, RiskOptions, Subject, measured

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from attacked_models import CLASS, COLUMNS, Opened, fitted, rows, table
+from models_to_attack import CLASS, COLUMNS, Opened, fitted, rows, table
 
 from workbench.data.schema import Attribute
 from workbench.data.table import Table

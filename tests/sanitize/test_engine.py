@@ -14,7 +14,7 @@ from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
-from workbench.sanitize.calibrated import NEARLY, candidates, offered
+from workbench.sanitize.calibrated_columns import NEARLY, candidates, offered
 from workbench.sanitize.engine import draw
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Plan

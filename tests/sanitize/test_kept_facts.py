@@ -10,8 +10,8 @@ import pytest
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
-from workbench.sanitize import calibrated
-from workbench.sanitize.calibrated import candidates, folder, protected_columns
+from workbench.sanitize import calibrated_columns
+from workbench.sanitize.calibrated_columns import candidates, folder, protected_columns
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 
@@ -33,8 +33,8 @@ def new_process():
 
 
 def _forget() -> None:
-    calibrated._counted_facts.cache_clear()
-    calibrated._KEPT._made.clear()
+    calibrated_columns._counted_facts.cache_clear()
+    calibrated_columns._KEPT._made.clear()
 
 
 def _refuse(*_: object) -> None:
@@ -71,8 +71,8 @@ def test_a_second_program_computes_nothing(monkeypatch):
     plan = _plan((0, 60), (5, 900), (1900, 2030))
     first = forecast(plan)
     _forget()
-    monkeypatch.setattr(calibrated, "error_profile", _refuse)
-    monkeypatch.setattr(calibrated._Kept, "get", _refuse)
+    monkeypatch.setattr(calibrated_columns, "error_profile", _refuse)
+    monkeypatch.setattr(calibrated_columns._Kept, "get", _refuse)
     assert forecast(plan) == first
     # Other bounds with as many cells need nothing new either.
     other = forecast(_plan((100, 160), (5, 900), (0, 130)))
@@ -136,7 +136,7 @@ def test_a_hostile_file_can_advise_badly_and_never_weakens_a_table():
 def test_a_folder_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    monkeypatch.setattr("workbench.sanitize.calibrated.user_cache", lambda part: blocked / part)
+    monkeypatch.setattr("workbench.sanitize.calibrated_columns.user_cache", lambda part: blocked / part)
     assert forecast(_plan((0, 30))).columns
 
 
@@ -153,11 +153,11 @@ def test_a_mechanism_of_somebody_else_is_not_kept(monkeypatch):
 
 
 def test_older_files_make_room(monkeypatch):
-    from workbench.sanitize import calibrated
+    from workbench.sanitize import calibrated_columns
 
     forecast(_plan((0, 30)))
     former = set(folder().iterdir())
-    monkeypatch.setattr(calibrated, "LIMIT", len(former) - 1)
-    calibrated._make_room.cache_clear()
+    monkeypatch.setattr(calibrated_columns, "LIMIT", len(former) - 1)
+    calibrated_columns._make_room.cache_clear()
     forecast(_plan((0, 31)))
     assert len(former & set(folder().iterdir())) == len(former) - len(former) // 2

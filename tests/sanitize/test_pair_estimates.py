@@ -9,7 +9,7 @@ from test_quantiles import two_answers
 from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
-from workbench.sanitize.calibrated import protected_column
+from workbench.sanitize.calibrated_columns import protected_column
 from workbench.sanitize.estimates.pairs import (
     MOST_PAIRS,
     NoisyColumn,

@@ -13,8 +13,8 @@ from workbench.data.columns.profile import profile
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.event import floor_double
-from workbench.sanitize.origin import confirm, guesses, listed, places, raw_guesses, require_confirmed
 from workbench.sanitize.plan import Column, Plan, load_plan
+from workbench.sanitize.plan_guesses import confirm, guesses, listed, places, raw_guesses, require_confirmed
 from workbench.sanitize.plan_template import draft
 from workbench.sanitize.wishes import CORRELATION, MEAN, SHARE, Wish
 

@@ -15,11 +15,11 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import DenseTable
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
 from workbench.privacy.local.sampler import TOTAL
-from workbench.sanitize.calibrated import protected_columns
+from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.sanitize.estimates.quantiles import QuantileTests, checked_shares, estimate_quantiles
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, faded_columns, noisy_columns, relations_words
+from workbench.sanitize.utility_summary import RELATIONS_WAYS_OUT, faded_columns, noisy_columns, relations_words
 from workbench.signals.cancel import CancelledError, CancelToken
 
 FALSE_ALARM = 1e-6

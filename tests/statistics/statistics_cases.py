@@ -7,7 +7,7 @@ import polars as pl
 
 from workbench.data.table import Table
 from workbench.sanitize.plan import Plan
-from workbench.statistics.asked import Request, Statistic
+from workbench.statistics.request import Request, Statistic
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "kind": "integer", "lower": 0, "upper": 99},

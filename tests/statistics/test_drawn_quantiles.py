@@ -19,9 +19,9 @@ from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.central.quantile_choice import depths
 from workbench.release.certificate import certificate_path, checksum
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.sanitize.plan import Plan
 from workbench.statistics.bins import Bins
 from workbench.statistics.drawn_quantiles import DrawnQuantiles, Lattice

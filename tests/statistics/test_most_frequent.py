@@ -20,9 +20,9 @@ from workbench.privacy.central.exponential import clear_lead, noisy_max, noisy_m
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.release.certificate import certificate_path
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
-from workbench.release.verify_any import verify_any
+from workbench.release.verification import verify_any
 from workbench.statistics.figures import figures_of
 from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of

@@ -15,12 +15,12 @@ from statistics_cases import EVERYTHING, asks, people, plan_of
 from workbench.data.table import Table
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.sanitize.plan import Plan
-from workbench.statistics.asked import Request
 from workbench.statistics.figure import Figure
 from workbench.statistics.figures import figures
 from workbench.statistics.forecast import forecast
+from workbench.statistics.interval_widths import count_width, laplace_width, ratio_interval, sum_width
 from workbench.statistics.queries import queries_of
-from workbench.statistics.widths import count_width, laplace_width, ratio_interval, sum_width
+from workbench.statistics.request import Request
 
 FALSE_ALARM = 1e-6
 

@@ -14,9 +14,9 @@ from workbench.data.table import Table
 from workbench.params import CancelledError, ParameterError
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures, figures_of
 from workbench.statistics.queries import Query, queries_of
+from workbench.statistics.request import usual_request
 
 TINY: list[dict[str, Any]] = [
     {"name": "x", "kind": "integer", "lower": -1, "upper": 2},

@@ -21,12 +21,12 @@ from workbench.params import ParameterError
 from workbench.privacy.central.exponential import clear_lead
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.sanitize.plan import Plan
-from workbench.statistics.asked import PERIODS
 from workbench.statistics.contingency import projected
 from workbench.statistics.figures import Figure, figures_of
 from workbench.statistics.forecast import forecast
+from workbench.statistics.interval_widths import count_width
 from workbench.statistics.queries import queries_of
-from workbench.statistics.widths import count_width
+from workbench.statistics.request import PERIODS
 
 
 def released(

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from workbench import learners
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.learners.public_tables import PublicTable
 from workbench.params import CancelledError, ParameterError
@@ -20,9 +20,9 @@ from workbench.render.curve_figure import curve_figure
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
-from workbench.studies.learned_from import learned_from
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally
+from workbench.studies.train_on_released import learned_from
 
 BOUNDS = Plan(
     epsilon=2.0,

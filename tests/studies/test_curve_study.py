@@ -7,8 +7,8 @@ import pytest
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import CancelledError, InputError, ParameterError

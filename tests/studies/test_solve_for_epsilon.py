@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from workbench.params import CancelledError, ParameterError
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.sanitize.forecast import forecast
+from workbench.sanitize.intended_use import Asked
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.questions import Asked
-from workbench.sanitize.recipient import half_length
+from workbench.sanitize.utility_summary import half_length
 from workbench.sanitize.wishes import Wish
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import Request, Statistic
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
+from workbench.statistics.request import Request, Statistic
+from workbench.studies.kind_comparison import compare_ways, synthetic_figures
+from workbench.studies.kind_questions import question_of
 from workbench.studies.solve import ROWS, STATISTICS, SYNTHETIC, WAYS, Solution, Wanted, solve
-from workbench.studies.ways import compare_ways, synthetic_figures
-from workbench.studies.ways_asked import question_of
 
 PLAN = Plan(
     epsilon=1.0,

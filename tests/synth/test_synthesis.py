@@ -22,8 +22,8 @@ from workbench.synth import AIM, MST, SYNTHESISERS, synthesiser
 from workbench.synth import aim as aim_module
 from workbench.synth.base import CHOICE, COUNTS, Query, Questions, events
 from workbench.synth.columns import coarse_columns
-from workbench.synth.needs import Needs, needs_of, require_bounded
 from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.resources import Needs, needs_of, require_bounded
 from workbench.synth.synthesis import place_of_target, require_payable
 from workbench.work.ask import UndeclaredError
 

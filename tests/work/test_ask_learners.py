@@ -211,5 +211,5 @@ def test_no_release_takes_noise_or_answers_from_outside():
     for function in (f for f in functions if not f.__name__.startswith("_")):
         taken = {str(p.annotation) for p in inspect.signature(function).parameters.values()}
         assert not taken & {"Ask", "Noise", "CentralNoise", "Made"}, function
-    used = inspect.getsource(importlib.import_module("workbench.release.path"))
+    used = inspect.getsource(importlib.import_module("workbench.release.release_path"))
     assert used.count("Charged(") == used.count(").ask(work.cost())") == 1

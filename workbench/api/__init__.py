@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from workbench.api.ledgers import ledger
     from workbench.api.models import total_epsilon
     from workbench.api.networks import train
-    from workbench.api.released import Released, fit_on_release, load_model
+    from workbench.api.released_models import Released, fit_on_release, load_model
     from workbench.api.reports import quality, report
     from workbench.api.risks import anonymity, attack, risk
 
@@ -104,7 +104,7 @@ _LATER = {
     "ledgers": ("ledger",),
     "models": ("total_epsilon",),
     "networks": ("train",),
-    "released": ("Released", "fit_on_release", "load_model"),
+    "released_models": ("Released", "fit_on_release", "load_model"),
     "reports": ("quality", "report"),
     "risks": ("anonymity", "attack", "risk"),
 }

@@ -11,21 +11,21 @@ import pandas as pd
 
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, frame_of, restored
-from workbench.api.handed import Handed
-from workbench.data.columns import found
-from workbench.data.on_workers import LOCAL
+from workbench.api.release_input import Handed
+from workbench.data.cluster_parts import LOCAL
+from workbench.data.columns import values_file
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
 from workbench.release.delta_limit import DELTA, EPSILON
 from workbench.release.open_release import as_declared
-from workbench.release.parts import files_named
+from workbench.release.part_files import files_named
 from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
 from workbench.statistics.release_file import decode
 from workbench.statistics.sql import asked_in_sql, is_query
-from workbench.studies.ways_asked import wished_figures
+from workbench.studies.kind_questions import wished_figures
 
 
 def synthesize(
@@ -259,8 +259,8 @@ def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
 
 
 def _values(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
-    lines = found.decode(data, "the values")  # as text: 01010 is no number
-    return frame_of({name: [getattr(line, name) for line in lines] for name in found.FIELDS})
+    lines = values_file.decode(data, "the values")  # as text: 01010 is no number
+    return frame_of({name: [getattr(line, name) for line in lines] for name in values_file.FIELDS})
 
 
 _READ = {"synthetic": _rows, "statistics": _records, "values": _values}

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.api.frames import Place, asked_for, frame_of_table, path_of, readable_part
-from workbench.data.on_workers import Workers, workers_of
-from workbench.data.read import ReadOptions, read_table, require_options
+from workbench.data.cluster_parts import Workers, workers_of
+from workbench.data.table_reader import ReadOptions, read_table, require_options
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.params.remedies import (
     CHARGE_ACCOUNT,

@@ -25,7 +25,7 @@ import polars as pl
 from workbench.data.columns.source_types import as_type
 from workbench.data.columns.values import doubles
 from workbench.data.databases.address import as_path
-from workbench.data.joined import called
+from workbench.data.person_join import called
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError

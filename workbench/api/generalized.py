@@ -14,7 +14,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError, did_you_mean
 from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
 from workbench.release.ledger.study_note import note_study
-from workbench.release.path import destination
+from workbench.release.release_path import destination
 from workbench.risk.generalise.failures import failures
 from workbench.risk.generalise.generalised import Generalised, Method, accuracy, generalise
 from workbench.risk.generalise.models import MODELS, PrivacyModel, models_of

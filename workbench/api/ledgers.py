@@ -10,8 +10,8 @@ import pandas as pd
 from workbench.api.datasets import mark_of
 from workbench.api.frames import Place, Shown, frame_of, path_of, table_of
 from workbench.data.databases.address import address_of
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError, ParameterError
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger

@@ -23,7 +23,7 @@ from workbench import learners
 from workbench.api.datasets import mark_of
 from workbench.api.plans import categories, numeric
 from workbench.api.private_model import MadeColumns, PrivateModel, values_of
-from workbench.data.on_workers import LOCAL
+from workbench.data.cluster_parts import LOCAL
 from workbench.data.schema import Attribute
 from workbench.learners import Learner
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING

@@ -9,8 +9,8 @@ import pandas as pd
 
 from workbench.api.datasets import opened
 from workbench.api.frames import Place, path_of, table_of
-from workbench.api.handed import Handed
-from workbench.api.released import Released
+from workbench.api.release_input import Handed
+from workbench.api.released_models import Released
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.release.model.network_task import Checkpoints

@@ -12,8 +12,8 @@ import pandas as pd
 
 from workbench.api.datasets import mark_of
 from workbench.api.frames import Place, Shown, cell_text, columns_beside, frame_of, names_of, path_of, short
-from workbench.data.columns.found import Found, attributes, persons
-from workbench.data.joined import Join
+from workbench.data.columns.values_file import Found, attributes, persons
+from workbench.data.person_join import Join
 from workbench.data.schema import OWN_VALUE, RELEASED, Attribute
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, did_you_mean, plain_scalar
@@ -23,11 +23,11 @@ from workbench.release.values_work import released_values
 from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
+from workbench.sanitize.intended_use import Asked, Questions, parse_asks
 from workbench.sanitize.plan import AUTO, REFUSE, REPLACE, Column
-from workbench.sanitize.questions import Asked, Questions, parse_asks
 from workbench.sanitize.wishes import Wish
+from workbench.studies.kind_comparison import compare_ways
 from workbench.studies.solve import Wanted
-from workbench.studies.ways import compare_ways
 
 Bounds = Mapping[str, tuple[Any, Any]]
 Domains = Mapping[str, Sequence[Any]]

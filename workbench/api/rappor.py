@@ -14,7 +14,7 @@ import pandas as pd
 
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, cell_text, frame_of, path_of
-from workbench.api.handed import Handed
+from workbench.api.release_input import Handed
 from workbench.params import ParameterError
 from workbench.params.codec import csv_bytes
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
@@ -25,7 +25,7 @@ from workbench.rappor.decode import Judged, summary
 from workbench.rappor.decode import decode as decoded
 from workbench.rappor.files import count_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import CancelToken, ignore

@@ -9,8 +9,8 @@ import pandas as pd
 
 from workbench.api.datasets import PRIVATE, mark_of, note, warn_of_study
 from workbench.api.frames import Place, frame_of, path_of, table_of
-from workbench.data.read import ReadOptions
-from workbench.release.attacked import ReleasedRows, rows_of_release
+from workbench.data.table_reader import ReadOptions
+from workbench.release.attack_inputs import ReleasedRows, rows_of_release
 from workbench.release.described_release import is_release
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document

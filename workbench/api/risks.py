@@ -12,7 +12,7 @@ from workbench.api.frames import Place, Shown, path_of, table_of
 from workbench.api.generalized import hierarchies_of
 from workbench.data.columns.missing import codes_of
 from workbench.data.table import Table
-from workbench.release import attacked
+from workbench.release import attack_inputs
 from workbench.release.described_release import with_codes_unless_released
 from workbench.risk import attacks
 from workbench.risk.attacks import MODEL, RELEASE
@@ -51,11 +51,11 @@ def attack(
     request = chosen.asked().from_plain(options, f"the options of {name}")
 
     def noted(part: str, table: Table) -> None:
-        note(attacked.STUDY, table, read[part], study_ledger=study_ledger)
+        note(attack_inputs.STUDY, table, read[part], study_ledger=study_ledger)
 
     private = any(part not in (RELEASE, MODEL) for part in read)
     sources = {key: table_of(one) if isinstance(one, pd.DataFrame) else path_of(one) for key, one in read.items()}
-    outcome = attacked.attack(chosen, request, sources, note=noted)
+    outcome = attack_inputs.attack(chosen, request, sources, note=noted)
     if private:
         warn_of_study("an attack", hint="its figures come from private rows")
     return {**outcome.plain(), "sentences": list(outcome.words())}

@@ -12,19 +12,19 @@ import polars as pl
 
 from workbench.api.datasets import PRIVATE, in_python, warn_of_study, workers_named
 from workbench.api.frames import Place, path_of, place_of, restored
-from workbench.api.handed import Handed, facts_of
-from workbench.data.on_workers import LOCAL
+from workbench.api.release_input import Handed, facts_of
+from workbench.data.cluster_parts import LOCAL
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
 from workbench.release.bundle import write_bundle
 from workbench.release.estimates import estimates_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import as_declared, certified_rows
-from workbench.release.path import prepare_rows
+from workbench.release.release_path import prepare_rows
 from workbench.release.table_formats import FORMATS
 from workbench.release.table_output import certified_copy
+from workbench.release.verification import verified, verify_any
 from workbench.release.verify import verified_release
-from workbench.release.verify_any import verified, verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.interval import Interval
 from workbench.sanitize.estimates.quantiles import checked_shares

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.studying import note_study, refuse_reading
-from workbench.cli.tables import add_data, add_ledger, columns_text, figure, read_as
+from workbench.cli.common_options import add_data, add_ledger, columns_text, figure, read_as
+from workbench.cli.study_options import note_study, refuse_reading
 from workbench.cli.training_data import add_training, declared_table, notify_remarks, read_training, training_of
+from workbench.data.images.image_reader import ImageOptions, is_image_set, read_images
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
-from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.features import Features, ImageFeatures, TableData
 from workbench.deep.plan import DpSgdPlan

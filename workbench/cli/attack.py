@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_ledger, add_reading, require_used
-from workbench.data.read import ReadOptions
+from workbench.cli.common_options import add_ledger, add_reading, require_used
+from workbench.data.table_reader import ReadOptions
 from workbench.params import Parameters
-from workbench.release import attacked
+from workbench.release import attack_inputs
 from workbench.risk import attacks
 from workbench.risk.attacks import MODEL, RELEASE
 
@@ -39,13 +39,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     request = read_options(options, chosen.asked(), prefix=Parameters.__name__)
     named = {needed.name: getattr(options, needed.name) for needed in chosen.given}
     given = {
-        name: Path(value) if name in (RELEASE, MODEL) else attacked.as_source(value)
+        name: Path(value) if name in (RELEASE, MODEL) else attack_inputs.as_source(value)
         for name, value in named.items()
         if value is not None
     }
     reading = read_options(options, ReadOptions)
     require_used(options, *(str(value) for name, value in named.items() if value is not None and name != MODEL))
-    outcome = attacked.attack(
+    outcome = attack_inputs.attack(
         chosen, request, given, ledger=options.ledger, options=reading, emit=context.emit, cancel=context.cancel
     )
     return {**outcome.plain(), "sentences": list(outcome.words())}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import figure, filled
+from workbench.cli.common_options import figure, filled
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import Parameters, integer, real
 from workbench.privacy.audit import DEFAULT_SAMPLES, audit_mechanism

@@ -9,15 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import columns_text, filled
+from workbench.cli.common_options import columns_text, filled
 from workbench.params.amounts import counted
 from workbench.params.field import named
 from workbench.privacy.accounting import totals
+from workbench.privacy.accounting.budget_calculators import (
+    QUESTIONS,
+    ComposeBudget,
+    DpSgdBudget,
+    ShuffleBudget,
+    composed,
+)
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.questions import QUESTIONS, ComposeBudget, DpSgdBudget, ShuffleBudget, composed
 from workbench.privacy.accounting.run_curves import csv_lines
 from workbench.release.atomic import write_output
-from workbench.studies.shuffled import Simulation, compare_trust
+from workbench.studies.trust_models import Simulation, compare_trust
 
 COMPOSE = "compose"
 

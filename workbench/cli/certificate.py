@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import (
+from workbench.cli.common_options import add_ledger
+from workbench.cli.release_options import (
     add_documents,
     asks_for_documents,
     check_documents,
     documents_of,
     documents_text,
 )
-from workbench.cli.tables import add_ledger
 from workbench.params import ParameterError
-from workbench.release.verify_any import verified
+from workbench.release.verification import verified
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.models import TARGET_HELP, one_of
-from workbench.cli.studying import Picture, Workers, check_outputs, files_text, note_study
-from workbench.cli.tables import add_data, add_join, add_ledger, add_output, columns_text, read_data
+from workbench.cli.common_options import add_data, add_join, add_ledger, add_output, columns_text, read_data
+from workbench.cli.model_options import TARGET_HELP, one_of
+from workbench.cli.study_options import Picture, Workers, check_outputs, files_text, note_study
 from workbench.params import InputError, ParameterError, counted
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_join, columns_text, read_data, shortened
+from workbench.cli.common_options import add_data, add_join, columns_text, read_data, shortened
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
-from workbench.data.joined import matched
+from workbench.data.person_join import matched
 from workbench.data.table import Doubt, FileFacts, Joined, Table
 from workbench.params import counted, one_line
 from workbench.signals import Notice

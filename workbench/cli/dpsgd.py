@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import add_release, check_documents, documents_text, warn_of, write_documents
-from workbench.cli.tables import add_data, charged_words, figure
+from workbench.cli.common_options import add_data, charged_words, figure
+from workbench.cli.release_options import add_release, check_documents, documents_text, warn_of, write_documents
 from workbench.cli.training_data import add_training, notify_remarks, read_training, stopped_words, training_of
 from workbench.params import ParameterError, counted, paid
 from workbench.params.errors import require
-from workbench.release.kept_run import release_of
+from workbench.release.checkpoint_folder import release_of
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.network_task import Checkpoints

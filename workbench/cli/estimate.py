@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_engine, columns_text, engine_of, figure
+from workbench.cli.common_options import add_engine, columns_text, engine_of, figure
 from workbench.data.databases.address import as_path
 from workbench.params import Parameters, RealField, counted, real, texts
 from workbench.release.estimates import estimates_of, pair_named
 from workbench.release.verify import verified_release
-from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated_columns import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO
 from workbench.sanitize.estimates.likelihood import GAP
 from workbench.sanitize.estimates.quantiles import checked_shares

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import columns_text
+from workbench.cli.common_options import columns_text
 from workbench.params import Parameters, integer, real
 from workbench.privacy.accounting.event import group
 from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between

@@ -9,16 +9,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, flag_of
-from workbench.cli.models import EPSILON, TARGET_HELP, add_parameters, given_flags, one_of, read_parameters
-from workbench.cli.releasing import (
-    add_release,
-    asks_for_documents,
-    check_documents,
-    documents_text,
-    warn_of,
-    write_documents,
-)
-from workbench.cli.tables import (
+from workbench.cli.common_options import (
     add_data,
     add_engine,
     add_join,
@@ -28,9 +19,18 @@ from workbench.cli.tables import (
     read_data,
     with_reading,
 )
+from workbench.cli.model_options import EPSILON, TARGET_HELP, add_parameters, given_flags, one_of, read_parameters
+from workbench.cli.release_options import (
+    add_release,
+    asks_for_documents,
+    check_documents,
+    documents_text,
+    warn_of,
+    write_documents,
+)
 from workbench.cli.training_data import stopped_words
-from workbench.data.on_workers import LOCAL
-from workbench.data.read import ReadOptions
+from workbench.data.cluster_parts import LOCAL
+from workbench.data.table_reader import ReadOptions
 from workbench.learners import learner
 from workbench.params import ParameterError, counted, paid
 from workbench.release.ledger.ledger import Ledger

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import columns_text, figure, margin
+from workbench.cli.common_options import columns_text, figure, margin
 from workbench.params.field import IntegerField
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import load_plan
-from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, relations_words
+from workbench.sanitize.utility_summary import RELATIONS_WAYS_OUT, relations_words
 
 _ROWS = IntegerField(
     help="number of rows, to forecast the error of a mean and compare the kinds of release", at_least=1, upto=10**12
@@ -30,7 +30,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     made = forecast(plan)
     faded, release = relations_words(made), {}
     if rows is not None:
-        from workbench.studies.ways import compare_ways  # a third of what the command loads
+        from workbench.studies.kind_comparison import compare_ways  # a third of what the command loads
 
         release = {"release": compare_ways(plan, int(rows), made).to_plain()}
     columns = [c.to_plain() | ({} if rows is None else {"mean_error": c.mean_error(rows)}) for c in made.columns]

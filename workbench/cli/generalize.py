@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
-from workbench.cli.releasing import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.studying import note_study
-from workbench.cli.tables import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
+from workbench.cli.common_options import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
+from workbench.cli.release_options import add_documents, check_documents, documents_text, write_documents
+from workbench.cli.study_options import note_study
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, counted, one_line, texts
 from workbench.release.atomic import write_output
 from workbench.release.described_release import note_unless_released
 from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.parts import keep_inputs
-from workbench.release.path import destination
+from workbench.release.part_files import keep_inputs
+from workbench.release.release_path import destination
 from workbench.release.statements import PROMISES_NOTHING
 from workbench.release.table_formats import SUFFIXES
 from workbench.risk.attacks.outcome import percent

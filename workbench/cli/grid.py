@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.studying import Picture, Workers, check_outputs, files_text, note_study
-from workbench.cli.tables import add_ledger, add_output, add_reading, columns_text, figure, noticed, read_as
-from workbench.data.images.read import ImageOptions, is_image_set, read_images
+from workbench.cli.common_options import add_ledger, add_output, add_reading, columns_text, figure, noticed, read_as
+from workbench.cli.study_options import Picture, Workers, check_outputs, files_text, note_study
+from workbench.data.images.image_reader import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
 from workbench.deep.features import ImageFeatures, TableData
 from workbench.params import InputError, ParameterError, counted

@@ -10,17 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.releasing import (
-    add_certificate,
-    add_defuse,
-    add_release,
-    defusing,
-    place,
-    release,
-    released,
-    released_text,
-)
-from workbench.cli.tables import (
+from workbench.cli.common_options import (
     add_data,
     add_engine,
     add_join,
@@ -30,13 +20,23 @@ from workbench.cli.tables import (
     load_confirmed,
     read_data,
 )
+from workbench.cli.release_options import (
+    add_certificate,
+    add_defuse,
+    add_release,
+    defusing,
+    place,
+    release,
+    released,
+    released_text,
+)
 from workbench.data.table import Table
 from workbench.params import IntegerField, ParameterError, paid
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import DELTA, EPSILON, require_small_cost
 from workbench.release.kinds import TABLES, Kind
-from workbench.release.parts import files_named
-from workbench.release.path import Released, prepare
+from workbench.release.part_files import files_named
+from workbench.release.release_path import Released, prepare
 from workbench.release.table_formats import written_like
 from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.work.work import Work, amount_of

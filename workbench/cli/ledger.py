@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import (
+from workbench.cli.common_options import (
     add_data,
     add_ledger,
     columns_text,
@@ -19,19 +19,19 @@ from workbench.cli.tables import (
     noticed,
     read_as,
 )
-from workbench.data.images.read import is_image_set, read_images
+from workbench.data.images.image_reader import is_image_set, read_images
 from workbench.data.table import Table
 from workbench.params import CheckFailedError, InputError, ParameterError, WorkbenchError, counted, one_line
 from workbench.params.amounts import left, limit, paid
 from workbench.params.remedies import run
 from workbench.release.atomic import write_output
-from workbench.release.ledger.counting import FILTER, SUM
+from workbench.release.ledger.composition import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import PERSON
 from workbench.release.ledger.state import GROUP
 from workbench.release.ledger.summary import Caps, account_facts, summary
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.release.recover import recover
 from workbench.signals import Notice
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
-from workbench.cli.tables import columns_text, figure, filled
+from workbench.cli.common_options import columns_text, figure, filled
 from workbench.params import ParameterError
 from workbench.params.field import named
 from workbench.privacy.accounting.compose import round_up

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.models import one_of
-from workbench.cli.tables import columns_text
+from workbench.cli.common_options import columns_text
+from workbench.cli.model_options import one_of
 from workbench.deep import networks
 from workbench.deep.memory import Setting, largest_batch, phases
 from workbench.deep.memory_study import (

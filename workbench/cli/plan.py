@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_join, add_output, how_to_read, read_data
-from workbench.data.columns.found import Found, attributes, persons
+from workbench.cli.common_options import add_data, add_join, add_output, how_to_read, read_data
 from workbench.data.columns.missing import with_codes
 from workbench.data.columns.profile import ColumnProfile, profile
-from workbench.data.joined import Join
-from workbench.data.read import SAMPLE_PREFIX, ReadOptions
-from workbench.data.reading import reading_of
+from workbench.data.columns.values_file import Found, attributes, persons
+from workbench.data.person_join import Join
+from workbench.data.reading_options import reading_of
 from workbench.data.samples.sample_tables import sample_attributes
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.data.table_reader import SAMPLE_PREFIX, ReadOptions
 from workbench.params import ParameterError, WorkbenchError, one_line
 from workbench.params.amounts import counted
 from workbench.params.codec import parse_toml, read_text, read_toml
@@ -28,13 +28,13 @@ from workbench.params.remedies import shown
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.atomic import write_output
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.release.values_work import released_values
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
-from workbench.sanitize.origin import confirm, places
+from workbench.sanitize.intended_use import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
 from workbench.sanitize.plan import AUTO, Plan, unfilled
+from workbench.sanitize.plan_guesses import confirm, places
 from workbench.sanitize.plan_template import Draft, draft
-from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
 from workbench.sanitize.wishes import Wish
 from workbench.signals import Notice
 

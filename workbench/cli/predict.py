@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, read_options, reading_words
-from workbench.cli.studying import note_study
-from workbench.cli.tables import add_data, add_ledger, add_output, noticed, require_used
+from workbench.cli.common_options import add_data, add_ledger, add_output, noticed, require_used
+from workbench.cli.study_options import note_study
 from workbench.cli.training_data import import_trusted
 from workbench.data.images.class_folders import is_picture
+from workbench.data.images.image_reader import is_image_set
 from workbench.data.images.image_set import CLASS, ImageSet
-from workbench.data.images.read import is_image_set
-from workbench.data.read import ReadOptions
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions
 from workbench.learners.tasks import NO_TARGET
 from workbench.params.amounts import counted
 from workbench.release.certificate import read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import open_model, read_to_predict, write_predictions
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.signals import Notice
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.studying import note_study
-from workbench.cli.tables import add_ledger, add_reading, columns_text, noticed, read_as
-from workbench.data.read import ReadOptions
-from workbench.release.attacked import rows_of_release
+from workbench.cli.common_options import add_ledger, add_reading, columns_text, noticed, read_as
+from workbench.cli.study_options import note_study
+from workbench.data.table_reader import ReadOptions
+from workbench.release.attack_inputs import rows_of_release
 from workbench.release.described_release import note_unless_released
 from workbench.studies.quality.study import SCORES, QualityRequest, quality
 

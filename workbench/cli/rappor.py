@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
+from workbench.cli.common_options import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
 from workbench.cli.kind_command import Asked, KindCommand
-from workbench.cli.studying import note_study
-from workbench.cli.tables import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
-from workbench.data.read import ReadOptions, read_table
-from workbench.data.reading import over
+from workbench.cli.study_options import note_study
+from workbench.data.reading_options import over
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params.amounts import counted, paid
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
 from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
@@ -24,8 +24,8 @@ from workbench.rappor.reports import read_sum
 from workbench.rappor.simulate import Distribution, Experiment, observed, score, simulate
 from workbench.release.atomic import write_output
 from workbench.release.kinds import kind
-from workbench.release.parts import keep_inputs
-from workbench.release.path import Released
+from workbench.release.part_files import keep_inputs
+from workbench.release.release_path import Released
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_ledger, add_output, add_plan_of_study, add_reading, noticed, read_as
+from workbench.cli.common_options import add_ledger, add_output, add_plan_of_study, add_reading, noticed, read_as
 from workbench.params import ParameterError
 from workbench.release.bundle import check_bundle_place
 from workbench.release.documents.risk_document import in_short, risk_document
 from workbench.release.documents.written_document import check_document_path, write_document
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.release.risk_report import ReportRequest, risk_report
-from workbench.release.verify_any import write_bundle_with_report
+from workbench.release.verification import write_bundle_with_report
 from workbench.sanitize.plan import load_plan
 
 

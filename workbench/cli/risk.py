@@ -9,8 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.studying import note_study
-from workbench.cli.tables import add_data, add_ledger, add_plan_of_study, columns_text, read_as, read_data, shortened
+from workbench.cli.common_options import (
+    add_data,
+    add_ledger,
+    add_plan_of_study,
+    columns_text,
+    read_as,
+    read_data,
+    shortened,
+)
+from workbench.cli.study_options import note_study
 from workbench.data.columns.missing import codes_of
 from workbench.params import counted, one_line
 from workbench.release.described_release import is_release, with_codes_unless_released

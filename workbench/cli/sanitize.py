@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.releasing import (
+from workbench.cli.common_options import add_data, add_engine, add_join, engine_of, load_confirmed, read_data
+from workbench.cli.release_options import (
     add_certificate,
     add_defuse,
     add_release,
@@ -18,9 +19,8 @@ from workbench.cli.releasing import (
     released,
     released_text,
 )
-from workbench.cli.tables import add_data, add_engine, add_join, engine_of, load_confirmed, read_data
 from workbench.params.amounts import counted
-from workbench.release.path import prepare_rows
+from workbench.release.release_path import prepare_rows
 from workbench.release.table_formats import SUFFIXES
 from workbench.release.verdict import Verdict
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_data, add_join, add_output, columns_text, figure, margin, read_data
-from workbench.data.read import SAMPLE_PREFIX
+from workbench.cli.common_options import add_data, add_join, add_output, columns_text, figure, margin, read_data
 from workbench.data.samples.sample_tables import sample_attributes
+from workbench.data.table_reader import SAMPLE_PREFIX
 from workbench.params import ParameterError, paid, write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.release.atomic import write_output
 from workbench.release.delta_limit import require_small_delta
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.plan import Column, Plan, load_plan
+from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC
 from workbench.studies.solve import Solution, Wanted
-from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
 
 _PLAN = "the plan (TOML) that declares the columns of DATA"
 _OUT = "write the input for the release: a request (--request) for statistics, else the plan with its split"

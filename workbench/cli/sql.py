@@ -8,7 +8,7 @@ from typing import Any
 from workbench.cli.command import Context
 from workbench.cli.statistics import StatisticsCommand
 from workbench.release.kinds import kind
-from workbench.statistics.asked import Asked
+from workbench.statistics.request import Asked
 from workbench.statistics.sql import asked_in_sql, is_query
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.command import Context
+from workbench.cli.common_options import columns_text, figure
 from workbench.cli.kind_command import Asked, KindCommand
-from workbench.cli.tables import columns_text, figure
 from workbench.release.kinds import kind
-from workbench.release.path import Released
-from workbench.statistics.asked import MODE
+from workbench.release.release_path import Released
 from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of
+from workbench.statistics.request import MODE
 
 
 class StatisticsCommand(KindCommand):

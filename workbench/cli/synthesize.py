@@ -9,10 +9,10 @@ from workbench.cli.command import Context
 from workbench.cli.kind_command import Asked, KindCommand
 from workbench.params.amounts import counted
 from workbench.release.kinds import kind
-from workbench.release.path import Released
+from workbench.release.release_path import Released
 from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.synth import synthesiser
-from workbench.synth.needs import needs_of
+from workbench.synth.resources import needs_of
 
 
 class _Synthesize(KindCommand):

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.cli.command import Context, add_options, read_options
-from workbench.cli.models import one_of
-from workbench.cli.tables import load_confirmed, read_as, read_data, with_reading
+from workbench.cli.common_options import load_confirmed, read_as, read_data, with_reading
+from workbench.cli.model_options import one_of
 from workbench.data.images.arrays import TEST
-from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
+from workbench.data.images.image_reader import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.deep import networks
 from workbench.deep.features import Features
 from workbench.deep.networks import network

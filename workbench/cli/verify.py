@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_ledger, existing_ledger
+from workbench.cli.common_options import add_ledger, existing_ledger
 from workbench.data.databases.address import address_of, as_path
 from workbench.params import ParameterError, one_line
 from workbench.release.bundle import bundle_cannot_know
@@ -18,8 +18,8 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.statements import CANNOT_KNOW
 from workbench.release.table_output import certified_copy
+from workbench.release.verification import ledger_claims, left_unchecked, signatures, verify_any
 from workbench.release.verify import verify_in_ledger
-from workbench.release.verify_any import ledger_claims, left_unchecked, signatures, verify_any
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.models import one_of
-from workbench.cli.studying import Workers, note_study, refuse_reading
-from workbench.cli.tables import add_data, add_join, add_ledger, columns_text, read_data
+from workbench.cli.common_options import add_data, add_join, add_ledger, columns_text, read_data
+from workbench.cli.model_options import one_of
+from workbench.cli.study_options import Workers, note_study, refuse_reading
 from workbench.params import ParameterError, Parameters, integer
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan, load_plan

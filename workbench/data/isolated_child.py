@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from workbench.data.opened import Opened, RefusedError, Unpacked, not_of_format
+from workbench.data.opened_file import Opened, RefusedError, Unpacked, not_of_format
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.options import Dialect
-from workbench.data.ending import LOOKED_AT, ending
+from workbench.data.last_rows import LOOKED_AT, ending
 from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean

@@ -20,11 +20,11 @@ from workbench.deep.devices import one_thread
 from workbench.deep.features import TrainingData
 from workbench.deep.model import TrainedModel
 from workbench.deep.networks import Network
+from workbench.deep.optimizers import UPDATES
 from workbench.deep.plan import CPU, FLAT, MOST_SINGLE, DpSgdPlan, NormRule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
 from workbench.deep.probe_step import HalvingClippedSum
-from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
 from workbench.params.amounts import counted

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from workbench.deep.factors import NORMS, norms_listener
+from workbench.deep.clipping_factors import NORMS, norms_listener
 from workbench.deep.plan import NormRule, Schedule
 from workbench.params import InputError, WorkbenchError
 

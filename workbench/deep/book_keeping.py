@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from workbench.deep.clipping import BoundEngine, StepSums, chunks, in_chunks
-from workbench.deep.factors import SinglePrecision, lost_squares
+from workbench.deep.clipping_factors import SinglePrecision, lost_squares
 from workbench.deep.frozen_weights import frozen_names
 from workbench.deep.memory import out_of_memory
 
@@ -194,7 +194,7 @@ class BookKeepingClippedSum(BoundEngine):
 
     Rows' gradients exist for one layer and as many rows as fit into 64 MB; those of linear layers at one position
     and of embeddings never exist. Single precision, clipped at a bound that its rounding needs
-    (:mod:`workbench.deep.factors`).
+    (:mod:`workbench.deep.clipping_factors`).
     """
 
     def _bind(self, network: nn.Module, clip: float, rule: str) -> None:

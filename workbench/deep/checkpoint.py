@@ -23,8 +23,8 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor
 
+from workbench.deep.optimizers import Update
 from workbench.deep.run_report import Record
-from workbench.deep.updates import Update
 from workbench.params import InputError
 
 INTERVAL, LONGER = 2.0, 100

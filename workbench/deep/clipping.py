@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from workbench.deep.factors import Clipping, DoublePrecision, SinglePrecision
+from workbench.deep.clipping_factors import Clipping, DoublePrecision, SinglePrecision
 from workbench.deep.plan import FLAT
 from workbench.params import ParameterError
 
@@ -122,7 +122,7 @@ class BoundEngine(ABC):
             clip: the clipping norm C.
             physical_batch: most rows in memory at once; the result does not depend on it.
             watch: called at the peak of memory use.
-            rule: how rows are clipped, one of :data:`workbench.deep.factors.CLIPPINGS`.
+            rule: how rows are clipped, one of :data:`workbench.deep.clipping_factors.CLIPPINGS`.
 
         Raises:
             ParameterError: the norm or the physical batch is not positive.

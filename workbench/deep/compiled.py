@@ -133,8 +133,8 @@ _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 def loops(function: Function) -> Function:
     """Compile loops in which sums may be taken in any order, so that they run on all lanes of the processor.
 
-    The bounds of :mod:`workbench.deep.factors` hold for any order, and for products that are added without having been
-    rounded. NaN and ∞ keep their meaning: a test for them is done as it is written.
+    The bounds of :mod:`workbench.deep.clipping_factors` hold for any order, and for products that are added without
+    having been rounded. NaN and ∞ keep their meaning: a test for them is done as it is written.
     """
     return _kept(function, fastmath=_ANY_ORDER, error_model="numpy", nogil=True)
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from workbench.deep.book_keeping import patch_cuts
 from workbench.deep.clipping import StepSums, in_chunks
+from workbench.deep.clipping_factors import Clipping
 from workbench.deep.compiled import loops
-from workbench.deep.factors import Clipping
 from workbench.deep.linear_chain import (
     ACTIVATIONS,
     Chain,

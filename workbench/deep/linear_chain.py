@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.deep.clipping import BoundEngine, StepSums
+from workbench.deep.clipping_factors import SinglePrecision, lost_squares
 from workbench.deep.compiled import exp, loops
-from workbench.deep.factors import SinglePrecision, lost_squares
 from workbench.deep.private_step import Places
 
 Floats = NDArray[np.float32]

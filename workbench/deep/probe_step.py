@@ -21,10 +21,10 @@ from workbench.deep.features import Features
 from workbench.deep.memory import MemoryForecast, MemoryWatch, available, most_drawn, out_of_memory
 from workbench.deep.networks import Network
 from workbench.deep.noise import GaussianNoise
+from workbench.deep.optimizers import UPDATES
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for
 from workbench.deep.private_step import PrivateStep, flattened, study_steps
-from workbench.deep.updates import UPDATES
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.amounts import counted
 from workbench.privacy.accounting.event import PoissonGaussian

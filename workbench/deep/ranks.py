@@ -6,11 +6,11 @@ together the batch of one sampler over all rows, and the sum of the ranges' clip
 added to that sum once, at rank 0, the process of the command: it alone has the steps that were charged. The others are
 asked once for each step that was taken, and read the weights after the one before, which are as public as the model.
 
-**Rounding.** A row is in one range, so it moves one rank's sum, by at most C′ (:mod:`workbench.deep.factors`). The sums
-of N ranks are added in double precision, u = 2⁻⁵³, in any order: a number of the result differs from the true sum by
-at most γ_N times the sizes of what is added, and all of it by γ_N·nC′ in norm, n the rows of the table. Emptying a row
-moves the result by C′ + 2γ_N·nC′ at most, so each rank clips at C′ = C/(1 + 4Nnu): no row moves the whole by more than
-C. How many rows were drawn is not needed, so no rank has to know what the others drew.
+**Rounding.** A row is in one range, so it moves one rank's sum, by at most C′ (:mod:`workbench.deep.clipping_factors`).
+The sums of N ranks are added in double precision, u = 2⁻⁵³, in any order: a number of the result differs from the true
+sum by at most γ_N times the sizes of what is added, and all of it by γ_N·nC′ in norm, n the rows of the table. Emptying
+a row moves the result by C′ + 2γ_N·nC′ at most, so each rank clips at C′ = C/(1 + 4Nnu): no row moves the whole by more
+than C. How many rows were drawn is not needed, so no rank has to know what the others drew.
 
 **What passes between them.** Rows go through the pipe by which a process was started, its own range to each, after the
 charge. Weights and sums go through torch.distributed: gloo on the loopback device, NCCL between GPUs (which nobody has

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.deep.clipping import StepSums, in_chunks
+from workbench.deep.clipping_factors import STABILITY, norms_listener
 from workbench.deep.compiled import exp, loops
-from workbench.deep.factors import STABILITY, norms_listener
 from workbench.deep.linear_chain import (
     Chain,
     ChainRoom,

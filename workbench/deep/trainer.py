@@ -17,20 +17,20 @@ from torch import Tensor
 from workbench.deep.adaptive_clipping import norm_of
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum
+from workbench.deep.clipping_factors import NORMS
 from workbench.deep.devices import computing_on, device_of, finish_on
-from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.frozen_weights import frozen
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
 from workbench.deep.noise import GAUSSIAN_SENTENCE, ON_GPU
+from workbench.deep.optimizers import UPDATES
 from workbench.deep.plan import CPU, JUDGED, DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened
 from workbench.deep.probe_step import HalvingClippedSum, example_of, probed, too_large, warm_up
 from workbench.deep.ranks import EndedError, Others, beside
 from workbench.deep.run_report import MEASURED, Record, RunReport
-from workbench.deep.updates import UPDATES
 from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new proc
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
     from workbench.release.model.network_task import NetworkTask
-    from workbench.release.path import Released
+    from workbench.release.release_path import Released
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.learners.base import Learner
 from workbench.learners.best_of import BEST_CLASSIFIER, BEST_REGRESSION
 from workbench.learners.corrected_model import CorrectedEstimator
-from workbench.learners.single import SINGLE
+from workbench.learners.single_learners import SINGLE
 from workbench.params import ParameterError
 from workbench.params.field import named
 

@@ -25,13 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.learners.base import Answers, Classifier, Learner, Model, PrivateEstimator, blocks_of
 from workbench.learners.checks import plain_part
 from workbench.learners.setting import FitSetting, privacy_budget
-from workbench.learners.single import SINGLE
+from workbench.learners.single_learners import SINGLE
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION, has_target
 from workbench.params import ParameterError, Parameters, real, text
 from workbench.params.field import named
 from workbench.privacy.accounting.event import Cost, PureDp, exact, floor_double
 from workbench.privacy.accounting.private_selection import epsilon_of_try
-from workbench.privacy.central.tries import MOST_TRIES
+from workbench.privacy.central.number_of_tries import MOST_TRIES
 from workbench.work.ask import TRY, Ask, declared
 from workbench.work.noise import Noise
 

@@ -30,7 +30,7 @@ from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, RELEASE, is_of_this_version, manifest, read_manifest
 from workbench.release.open_release import plan_of
-from workbench.release.parts import DrawFolder, require_new
+from workbench.release.part_files import DrawFolder, require_new
 from workbench.release.signature import SUFFIX, signature_bytes, signature_of, signature_path
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.statements import EVERY_TABLE

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench import learners
 from workbench.data.csv.options import ReadOptions
-from workbench.data.reading import form_of
+from workbench.data.reading_options import form_of
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema, plain_part

@@ -28,7 +28,7 @@ from workbench.release.ledger.entry import decimal_text, minus
 from workbench.release.ledger.records import PERSON, STEWARD, Account
 from workbench.release.statements import Persons, central_statement, table_statement
 from workbench.release.table_formats import DATABASE, suffix_of
-from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED, ProtectedColumn
+from workbench.sanitize.calibrated_columns import MEANS_ARE_OF_CLAMPED, ProtectedColumn
 from workbench.sanitize.forecast import charge_of, outside_guarantee, read_off
 from workbench.sanitize.plan import Column, Plan
 from workbench.work.work import Work, amount_of, budget_of, cost_of

@@ -15,7 +15,7 @@ from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, group
 from workbench.privacy.central.share import Budget
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.ledger.counting import event_of_row
+from workbench.release.ledger.composition import event_of_row
 from workbench.release.ledger.entry import EXACT
 
 EPSILON = RealField(

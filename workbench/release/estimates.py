@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.on_workers import PartsOnWorkers, Workers
+from workbench.data.cluster_parts import PartsOnWorkers, Workers
 from workbench.params import ParameterError, did_you_mean
 from workbench.release.open_release import released_cells
 from workbench.release.verify import VerifiedRelease
-from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.estimates import ColumnEstimate, estimate_column
 from workbench.sanitize.estimates.pairs import PairEstimate, estimate_pair
 from workbench.sanitize.estimates.quantiles import Quantile, estimate_quantiles

@@ -159,7 +159,7 @@ KINDS: tuple[Kind, ...] = (
         "statistics",
         "workbench.release.statistics.statistics_work",
         "figures with intervals",
-        request="workbench.statistics.asked:Asked",
+        request="workbench.statistics.request:Asked",
         work="workbench.release.statistics.statistics_work:asked_work",
         again="workbench.release.statistics.statistics_work:repeated",
         formats=("csv", "json"),

@@ -21,11 +21,11 @@ from workbench.data.databases.address import Address
 from workbench.params import InputError, WorkbenchError, paid, parse_json, read_json
 from workbench.release.atomic import remove_path, sole_user, write_whole
 from workbench.release.certificate import CARD, certificate_path, checksum, read_card
-from workbench.release.kept_run import RESUMABLE, has_checkpoint
-from workbench.release.ledger.custody import still_runs, this_process
+from workbench.release.checkpoint_folder import RESUMABLE, has_checkpoint
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.location import still_runs, this_process
 from workbench.release.ledger.records import DRAWN, Release
-from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank, require_new
+from workbench.release.part_files import DrawFile, DrawFolder, draw_parts, is_blank, require_new
 from workbench.release.table_formats import DATABASE
 from workbench.release.table_output import TableDraw
 from workbench.signals import WHOLE, Emit, Notice

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.params import CancelledError, InputError, WorkbenchError, paid
 from workbench.privacy.accounting.event import Cost
 from workbench.release.atomic import write_error
-from workbench.release.ledger.counting import event_body, steps_body
+from workbench.release.ledger.composition import event_body, steps_body
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
 from workbench.signals import Emit, Notice

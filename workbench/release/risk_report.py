@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from workbench.data.columns.missing import Coded, codes_of
-from workbench.data.read import ReadOptions
 from workbench.data.schema import QUASI, SENSITIVE
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
-from workbench.release.attacked import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
+from workbench.release.attack_inputs import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
 from workbench.release.certificate import is_model
 from workbench.release.described_release import note_unless_released, with_codes_unless_released
 from workbench.release.ledger.study_note import note_study

@@ -1,7 +1,7 @@
 """Noisy rows that the workers of a Dask cluster draw: each part of the rows by one of them, and published once.
 
 Before the charge the workers check every value of their parts; only what was found comes back. After the charge is
-final they read the parts again (:mod:`workbench.data.on_workers`), draw each value from their own operating system's
+final they read the parts again (:mod:`workbench.data.cluster_parts`), draw each value from their own operating system's
 random bits, and send back drawn cells and the text of kept columns. The first draw of a part is the one that is
 published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). It is kept in a file beside
 the output (:mod:`workbench.release.sealed_parts`): where the scheduler dies, the next scheduler in that place draws the
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.data.on_workers import PartsOnWorkers
+from workbench.data.cluster_parts import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.entropy import Entropy
@@ -25,7 +25,7 @@ from workbench.processes.executor import LOOK
 from workbench.release.sealed_parts import SealedParts, Sealing
 from workbench.release.spilled_rows import DrawnInParts, Rows, Spill, SpilledRows, in_bytes
 from workbench.release.table_formats import TableFormat, table_format
-from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from workbench.data.on_workers import PartsOnWorkers
+from workbench.data.cluster_parts import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.release.certificate import described
 from workbench.release.kinds import ROWS
@@ -14,7 +14,7 @@ from workbench.release.rows_on_workers import RowsOnWorkers
 from workbench.release.sealed_parts import Sealing
 from workbench.release.spilled_rows import DrawnInParts, SpilledRows
 from workbench.release.table_formats import DATABASE, ROWS_AT_ONCE, ReleasedText, table_format, types_of
-from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
+from workbench.sanitize.calibrated_columns import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit

@@ -25,7 +25,7 @@ import numpy as np
 from workbench.params import InputError
 from workbench.release.atomic import claimed, keep_unnamed, locked, new_file
 from workbench.release.ledger.records import DRAWN
-from workbench.release.parts import ENDING
+from workbench.release.part_files import ENDING
 from workbench.release.spilled_rows import Rows, Spill, SpillFile, in_bytes
 
 _MARK = b"drawn\0\0\1"

@@ -36,9 +36,9 @@ from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, in_buckets, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
-from workbench.release.parts import keep_room
+from workbench.release.part_files import keep_room
 from workbench.release.table_formats import CodedRows, TableFormat
-from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit, Progress

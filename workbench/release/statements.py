@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from workbench.release.ledger.figures import GENERALISED, ShownFigures
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.shown_figures import GENERALISED, ShownFigures
 from workbench.sanitize.plan import Plan
 
 _MOST_NAMED = 8

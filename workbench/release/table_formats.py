@@ -23,9 +23,9 @@ import polars as pl
 import polars.selectors as cs
 
 from workbench.data.columns.source_types import as_type, word_of
-from workbench.data.read import ReadOptions, read_table
 from workbench.data.rows_in_parts import cells_of, each_column
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params import InputError
 from workbench.params.errors import how_to_install, is_missing
 from workbench.privacy.local.cells import CellArray

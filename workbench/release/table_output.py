@@ -24,7 +24,7 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, parse_json
 from workbench.release.atomic import write_whole
 from workbench.release.certificate import SUFFIX, certificate_path, read_any_certificate
-from workbench.release.parts import DrawFile, draw_parts
+from workbench.release.part_files import DrawFile, draw_parts
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.table_formats import DATABASE, sorted_rows
 from workbench.sanitize.plan import Plan

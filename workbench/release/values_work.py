@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.found import LONGEST, SCALES, Found, bounds, decode, encode, scales
 from workbench.data.columns.missing import marked, missing_cells
 from workbench.data.columns.values import doubles
+from workbench.data.columns.values_file import LONGEST, SCALES, Found, bounds, decode, encode, scales
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, did_you_mean, integer, real, text, texts
@@ -29,7 +29,7 @@ from workbench.privacy.accounting.event import ApproximateDp, PureDp, divided
 from workbench.privacy.central.quantile_choice import Held, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.open_release import plan_of
-from workbench.release.verify_any import verified
+from workbench.release.verification import verified
 from workbench.sanitize.plan import REPLACE, Column, Plan
 from workbench.sanitize.writing import headers
 from workbench.signals import NEVER, CancelToken, Emit, Progress

@@ -11,8 +11,8 @@ from workbench.release.certificate import certificate_path, read_any_certificate
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
-from workbench.release.path import Prepared
 from workbench.release.recover import to_go_on, waiting_for
+from workbench.release.release_path import Prepared
 
 
 @dataclass(frozen=True)

@@ -47,11 +47,11 @@ from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
 from workbench.release.open_release import as_it_ran, certified_rows, located, plan_of, released_cells
-from workbench.release.parts import PRIVATE
+from workbench.release.part_files import PRIVATE
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.statements import without_choice
 from workbench.release.table_output import certified_copy
-from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits, protected_column
+from workbench.sanitize.calibrated_columns import ProtectedColumn, each_protected_column, fits, protected_column
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.writing import PLAIN

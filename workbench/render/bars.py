@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from workbench.render.figure_layout import GAP, FigureView, Surroundings
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES, SeriesStyle, Theme
-from workbench.render.scaffold import GAP, FigureView, Surroundings
 from workbench.render.values import BarsFigure, BarsRow
 
 ROOM = 1.12  # where the horizontal axis ends: behind 100 % each row says the share of the bar that matters

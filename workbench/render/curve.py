@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QLineF, QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
-from workbench.render.palette import BAND_OPACITY, STYLES, Theme
-from workbench.render.scaffold import (
+from workbench.render.figure_layout import (
     EndLabel,
     FigureView,
     Surroundings,
@@ -19,6 +18,7 @@ from workbench.render.scaffold import (
     linear_ticks,
     log_ticks,
 )
+from workbench.render.palette import BAND_OPACITY, STYLES, Theme
 from workbench.render.values import CurveFigure, Series
 
 X_MARGIN = 0.03  # room left and right of the points, as a share of the axis, so that no marker is cut

@@ -19,7 +19,7 @@ from workbench.params.field import did_you_mean
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.privacy.local.cells import CellArray
-from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
+from workbench.sanitize.calibrated_columns import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import NEVER, CancelToken

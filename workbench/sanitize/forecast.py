@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import mechanism
-from workbench.sanitize.calibrated import ProtectedColumn, candidates, protected_columns
+from workbench.sanitize.calibrated_columns import ProtectedColumn, candidates, protected_columns
 from workbench.sanitize.plan import AUTO, Column, Plan
 
 

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from workbench.data.columns.grid import Grid, grid
 from workbench.data.columns.missing import with_codes
-from workbench.data.impossible import checked_list
-from workbench.data.joined import Join
+from workbench.data.impossible_combinations import checked_list
+from workbench.data.person_join import Join
 from workbench.data.persons import as_planned
-from workbench.data.reading import Reading
+from workbench.data.reading_options import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
 from workbench.params import (
@@ -39,7 +39,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 from workbench.sanitize.budget_split import shares, total
-from workbench.sanitize.questions import Asked
+from workbench.sanitize.intended_use import Asked
 from workbench.sanitize.writing import Writing, shielded
 
 AUTO = "auto"

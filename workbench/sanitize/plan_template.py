@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.data.columns.profile import ColumnProfile, attribute_from_data
-from workbench.data.joined import Join
-from workbench.data.reading import Reading
+from workbench.data.person_join import Join
+from workbench.data.reading_options import Reading
 from workbench.data.schema import GUESS, Attribute
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import write_toml
@@ -19,9 +19,9 @@ from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.data_dictionary import IDENTIFIER, NUMERIC, Entry, changes, not_in_table
-from workbench.sanitize.origin import Guess, raw_guesses
+from workbench.sanitize.intended_use import STATISTICS, Questions, Suggestion
 from workbench.sanitize.plan import AUTO, REPLACE, UNFILLED, Column, Plan, unfilled
-from workbench.sanitize.questions import STATISTICS, Questions, Suggestion
+from workbench.sanitize.plan_guesses import Guess, raw_guesses
 
 _MOST_CLASSES = 20
 

@@ -21,7 +21,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
 from workbench.privacy.local.cells import CellArray
-from workbench.sanitize.calibrated import ProtectedColumn, protected_column
+from workbench.sanitize.calibrated_columns import ProtectedColumn, protected_column
 from workbench.sanitize.engine import check_columns, sampled
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken

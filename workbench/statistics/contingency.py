@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.asked import COUNT, TABLE, Statistic
 from workbench.statistics.figure import MISSING, Figure, Source, within
+from workbench.statistics.request import COUNT, TABLE, Statistic
 
 MARGIN = "margin"
 

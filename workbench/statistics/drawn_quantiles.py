@@ -27,7 +27,7 @@ from workbench.privacy.central.exponential import EPSILON_LEAST
 from workbench.privacy.central.quantile_choice import Held, depths, simple
 from workbench.privacy.central.share import Share
 from workbench.sanitize.plan import Column
-from workbench.statistics.widths import Widths
+from workbench.statistics.interval_widths import Widths
 from workbench.work.ask import Ask
 
 LEAST_CELLS, MOST_CELLS = 1 << 10, 1 << 24  # cells of a lattice; whole numbers may leave fewer

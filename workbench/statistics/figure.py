@@ -8,9 +8,9 @@ from decimal import Decimal
 import numpy as np
 
 from workbench.privacy.central.share import QueryEvent, Share
-from workbench.statistics.asked import Statistic
 from workbench.statistics.bins import Bins, Groups
-from workbench.statistics.widths import Widths
+from workbench.statistics.interval_widths import Widths
+from workbench.statistics.request import Statistic
 
 MISSING = "missing"
 UNKNOWN = "not determined"  # written in place of a figure that the noise hides altogether

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.central.quantile_choice import simple
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TABLE, TOP, VARIANCE
 from workbench.statistics.contingency import plain_table
 from workbench.statistics.figure import MISSING, Figure, within
+from workbench.statistics.interval_widths import Widths, ratio_interval
 from workbench.statistics.products import summed
 from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, SPREAD, Query
-from workbench.statistics.widths import Widths, ratio_interval
+from workbench.statistics.request import COUNT, HISTOGRAM, MEAN, MODE, PLACES, QUANTILES, SUM, TABLE, TOP, VARIANCE
 
 SHARE, CUMULATIVE = "share of all rows", "cumulative share of all rows"
 """A share within a group is still a share of all rows."""

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from workbench.statistics.asked import (
+from workbench.statistics.contingency import Workload
+from workbench.statistics.queries import CENTRED, MOMENTS, PAIR, SPREAD, Query
+from workbench.statistics.request import (
     COUNT,
     MEAN,
     MODE,
@@ -22,8 +24,6 @@ from workbench.statistics.asked import (
     VARIANCE,
     Statistic,
 )
-from workbench.statistics.contingency import Workload
-from workbench.statistics.queries import CENTRED, MOMENTS, PAIR, SPREAD, Query
 
 GROUP_PARTS = (0.01, 0.1)
 """Parts of the rows that a group may have, for which half-widths are stated besides that for groups of equal size."""

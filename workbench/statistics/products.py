@@ -42,10 +42,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.central.sums import grid_size, on_grid, scaled
-from workbench.statistics.asked import CORRELATION, COVARIANCE, REGRESSION, Statistic
 from workbench.statistics.bins import Bins
 from workbench.statistics.figure import UNKNOWN, Figure, Source
-from workbench.statistics.widths import ratio_interval
+from workbench.statistics.interval_widths import ratio_interval
+from workbench.statistics.request import CORRELATION, COVARIANCE, REGRESSION, Statistic
 
 Floats = NDArray[np.float64]
 

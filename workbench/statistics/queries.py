@@ -47,7 +47,14 @@ from workbench.privacy.central.sums import grid_size, on_grid
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.statistics.asked import (
+from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, Periods, ReadRows, require_countable
+from workbench.statistics.contingency import MOST_COLUMNS, Margins, Workload
+from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
+from workbench.statistics.figure import Source
+from workbench.statistics.interval_widths import laplace_width
+from workbench.statistics.products import Products, bernstein, whole_parts
+from workbench.statistics.ranges import MOST_LEAVES, Ranges
+from workbench.statistics.request import (
     COUNT,
     COVARIANCE,
     HISTOGRAM,
@@ -66,13 +73,6 @@ from workbench.statistics.asked import (
     protected,
     without_period,
 )
-from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, Periods, ReadRows, require_countable
-from workbench.statistics.contingency import MOST_COLUMNS, Margins, Workload
-from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
-from workbench.statistics.figure import Source
-from workbench.statistics.products import Products, bernstein, whole_parts
-from workbench.statistics.ranges import MOST_LEAVES, Ranges
-from workbench.statistics.widths import laplace_width
 from workbench.work.ask import Ask
 from workbench.work.work import ReadByColumns
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.asked import Statistic
 from workbench.statistics.figure import Figure, Source, within
-from workbench.statistics.widths import Widths
+from workbench.statistics.interval_widths import Widths
+from workbench.statistics.request import Statistic
 
 if TYPE_CHECKING:
     from workbench.work.ask import Ask

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.params import ParameterError, WorkbenchError
 from workbench.params.errors import how_to_install
-from workbench.statistics.asked import (
+from workbench.statistics.request import (
     CORRELATION,
     COUNT,
     COVARIANCE,

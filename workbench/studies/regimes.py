@@ -19,13 +19,13 @@ from workbench.params import InputError, IntegerField, ParameterError, Parameter
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
-from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
+from workbench.sanitize.calibrated_columns import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.studies.held_out import HeldOut, seed_of
 from workbench.synth import MARGINALS, Synthesiser, synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import coded_cells
-from workbench.synth.needs import require_bounded
+from workbench.synth.resources import require_bounded
 from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import cost_of_synthesis, require_payable, synthesised
 from workbench.work.noise import Study

@@ -20,11 +20,11 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.wishes import FIGURES, Wish
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.statistics.asked import Request, protected
-from workbench.studies.ways import way_at
-from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC, YES
-from workbench.studies.ways_asked import Question, statistic_of
-from workbench.studies.wish_needs import METHODS, MOST, Case, Impossible, Method, least, up
+from workbench.statistics.request import Request, protected
+from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC, YES
+from workbench.studies.kind_comparison import way_at
+from workbench.studies.kind_questions import Question, statistic_of
+from workbench.studies.wish_epsilons import METHODS, MOST, Case, Impossible, Method, least, up
 
 WAYS = (STATISTICS, SYNTHETIC, ROWS)  # the ways that can be solved for, those that are usually the cheapest first
 

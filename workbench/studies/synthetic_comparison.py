@@ -15,8 +15,8 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import SPACED_ROWS
 from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.studies.association import variable, way_distances
-from workbench.studies.learned_from import LearnedFrom, learned_from
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, spread_of
+from workbench.studies.train_on_released import LearnedFrom, learned_from
 from workbench.synth.columns import CoarseColumn, Codes, coded
 
 

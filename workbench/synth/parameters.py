@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.data.impossible import statements
+from workbench.data.impossible_combinations import statements
 from workbench.params import Parameters, integer, text
 from workbench.synth import AUTO, SYNTHESISERS, synthesiser
 from workbench.synth.columns import MOST_CUTS

@@ -1,6 +1,7 @@
 """The public facts of a synthesis, in one place, so that forecast, study and release use the same cells.
 
-Statements of what is impossible (:mod:`workbench.data.impossible`) as cells that a synthetic table never holds.
+Statements of what is impossible (:mod:`workbench.data.impossible_combinations`) as cells that a synthetic table never
+holds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.impossible import OPTION, Statement, statements
+from workbench.data.impossible_combinations import OPTION, Statement, statements
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
@@ -22,7 +23,7 @@ from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
 from workbench.synth.chances import Way
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
-from workbench.synth.needs import require_bounded
+from workbench.synth.resources import require_bounded
 from workbench.synth.tan import ENOUGH, parts_of
 
 _MOST_CELLS = 1 << 20

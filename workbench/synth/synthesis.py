@@ -19,7 +19,7 @@ from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tabl
 from workbench.synth.cliques import CliqueMarginals, CliqueTree
 from workbench.synth.columns import CoarseColumn, Codes, CountsTables
 from workbench.synth.fit import ROUNDS, fitted
-from workbench.synth.needs import require_bounded
+from workbench.synth.resources import require_bounded
 from workbench.synth.row_sampler import sampled_rows
 from workbench.work.ask import Ask
 from workbench.work.work import cost_of

@@ -38,11 +38,11 @@ from workbench.privacy.accounting.event import (
 from workbench.privacy.accounting.private_selection import epsilon_of_try
 from workbench.privacy.central.central_noise import CentralNoise, NoNoise
 from workbench.privacy.central.exponential import Scores, exponential_choice, noisy_max, one_way_choice
+from workbench.privacy.central.number_of_tries import number_of_tries
 from workbench.privacy.central.private_median import median, private_median
 from workbench.privacy.central.quantile_choice import Held, depths, drawn_quantiles
 from workbench.privacy.central.share import QueryEvent, Share
 from workbench.privacy.central.threshold import threshold
-from workbench.privacy.central.tries import number_of_tries
 from workbench.privacy.entropy import ChaCha20Entropy, Entropy, OsEntropy
 
 Declared = PureDp | ZeroConcentrated | PoissonGaussian | ApproximateDp

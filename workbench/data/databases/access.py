@@ -17,8 +17,8 @@ from workbench.data.columns.source_types import type_of, word_of
 from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, SQLITE, Address, address_of
 from workbench.data.databases.child import KEYS, LEAST_SECONDS, NAMES
 from workbench.data.databases.database_rows import CELLS, DatabaseRows
-from workbench.data.isolated import Limits, frames
 from workbench.data.isolated_child import SHARE, TEXT, TYPES
+from workbench.data.isolated_reader import Limits, frames
 from workbench.data.remote import is_remote
 from workbench.data.rows_in_parts import Rows
 from workbench.data.table import Table
@@ -53,7 +53,7 @@ class _Asked(Limits):
         super().__init__(source or address.shown, int(SHARE * int(psutil.virtual_memory().available)), math.inf)
 
     def frames(self, cancel: CancelToken) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the frames of the answer, as :func:`workbench.data.isolated.frames`."""
+        """Yield the frames of the answer, as :func:`workbench.data.isolated_reader.frames`."""
         secrets = PASSWORDS.of(self.address)
         asked = {"do": self.do, "address": self.address.shown, "secrets": secrets, "free": self.memory, **self.more}
         return frames(_MODULE, asked, self, cancel)

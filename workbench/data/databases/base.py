@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from workbench.data.databases.address import Address
-from workbench.data.opened import RefusedError
+from workbench.data.opened_file import RefusedError
 from workbench.params.field import did_you_mean
 
 CELLS_AT_ONCE = 1 << 20

@@ -22,7 +22,7 @@ from workbench.data.columns.source_types import as_type, type_of, word_of
 from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
 from workbench.data.databases.base import Asked, Database, require_names
 from workbench.data.isolated_child import ANSWER, END, TEXT, TYPES, check_shape, restrict, send
-from workbench.data.opened import RefusedError
+from workbench.data.opened_file import RefusedError
 from workbench.data.rows_in_parts import cells_of
 from workbench.params.errors import how_to_install
 

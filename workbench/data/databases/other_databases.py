@@ -11,7 +11,7 @@ import polars as pl
 from workbench.data.databases.address import PASSWORD_NEEDED, SQLITE, Address
 from workbench.data.databases.base import LOST, Asked, Cells, Listed, fetched, has_rows, missing_table
 from workbench.data.databases.sqlite import KEYS
-from workbench.data.opened import RefusedError
+from workbench.data.opened_file import RefusedError
 
 _SNAPSHOTS = ("REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT")
 _READ_ONLY = {"mysql": "SET TRANSACTION READ ONLY", "mariadb": "SET TRANSACTION READ ONLY"}

@@ -12,7 +12,7 @@ import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, Address
 from workbench.data.databases.base import LOST, Asked, Cells, Listed, has_rows, missing_table, not_a_cell
-from workbench.data.opened import RefusedError
+from workbench.data.opened_file import RefusedError
 
 _PLAIN: dict[str, pl.DataType] = {
     "int2": pl.Int16(),

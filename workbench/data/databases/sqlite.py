@@ -13,7 +13,7 @@ import polars as pl
 
 from workbench.data.databases.address import Address
 from workbench.data.databases.base import Asked, Cells, Listed, fetched, has_rows, missing_table
-from workbench.data.opened import RefusedError
+from workbench.data.opened_file import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _LONGEST = 16 * 1024**2  # bytes of the longest cell, row or SQL text

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.images.archive_contents import Stored, contents
 from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, open_archive, require_room
-from workbench.data.images.packed import Stored, contents
 from workbench.params import InputError
 from workbench.signals.cancel import NEVER, CancelToken
 

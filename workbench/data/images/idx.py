@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.data.images.archive_contents import GZIP, Stored, content, contents, require_possible
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, require_room
-from workbench.data.images.packed import GZIP, Stored, content, contents, require_possible
 from workbench.params import InputError
 from workbench.signals.cancel import NEVER, CancelToken
 

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from workbench.data.csv.encoding import FileBytes
-from workbench.data.isolated import isolated
-from workbench.data.opened import Opened, RefusedError, Unpacked
+from workbench.data.isolated_reader import isolated
+from workbench.data.opened_file import Opened, RefusedError, Unpacked
 from workbench.data.sources import delimited, json_lines
 from workbench.data.sources.source import HEAD, Source, SourceFile
 from workbench.data.table import Table
@@ -114,7 +114,7 @@ def _listed(names: dict[str, zipfile.ZipInfo]) -> str:
 
 
 def _refuse_binary(head: bytes) -> None:
-    from workbench.data.other_formats import name_of_binary
+    from workbench.data.unsupported_formats import name_of_binary
 
     inside = KINDS[kind][1] if (kind := kind_of(head)) else name_of_binary(head)
     if inside:

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.isolated import read_isolated
 from workbench.data.isolated_child import cells_of_schema
-from workbench.data.opened import Opened
+from workbench.data.isolated_reader import read_isolated
+from workbench.data.opened_file import Opened
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 

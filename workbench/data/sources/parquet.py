@@ -14,9 +14,9 @@ from polars import selectors
 
 from workbench.data.columns.source_types import word_of
 from workbench.data.csv.encoding import FileBytes
-from workbench.data.isolated import read_isolated
 from workbench.data.isolated_child import cells_of_schema, check_shape
-from workbench.data.opened import Opened, RefusedError, Unpacked
+from workbench.data.isolated_reader import read_isolated
+from workbench.data.opened_file import Opened, RefusedError, Unpacked
 from workbench.data.sources.row_groups import read_groups
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table

@@ -15,8 +15,8 @@ import polars as pl
 from workbench.data.columns.source_types import type_of
 from workbench.data.csv.encoding import FileBytes
 from workbench.data.csv.options import ReadOptions
-from workbench.data.isolated import isolated
-from workbench.data.opened import not_of_format
+from workbench.data.isolated_reader import isolated
+from workbench.data.opened_file import not_of_format
 from workbench.data.private_file import private_file
 from workbench.data.rows_in_parts import Index, Part, Piece, Rows, in_order, require_memory
 from workbench.data.sources.source import SourceFile

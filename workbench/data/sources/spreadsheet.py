@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from workbench.data.csv.dialect_guess import names_of, said_of_titles, titles_above
-from workbench.data.isolated import read_isolated
-from workbench.data.opened import Opened, RefusedError
+from workbench.data.isolated_reader import read_isolated
+from workbench.data.opened_file import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
 from workbench.data.table import Table
 from workbench.params.errors import require

@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.isolated import read_isolated
-from workbench.data.opened import Opened, RefusedError
+from workbench.data.isolated_reader import read_isolated
+from workbench.data.opened_file import Opened, RefusedError
 from workbench.data.sources.source import HEAD, Source, SourceFile
 from workbench.data.table import Candidate, Doubt, Table
 from workbench.params.errors import require

@@ -23,8 +23,8 @@ from workbench.gui.widgets.formatting import (
 )
 from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
-from workbench.sanitize.questions import MODEL as A_MODEL
-from workbench.sanitize.questions import WAYS, Questions, recipient
+from workbench.sanitize.intended_use import MODEL as A_MODEL
+from workbench.sanitize.intended_use import WAYS, Questions, recipient
 
 HIGH = Decimal(5)  # an ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %
 

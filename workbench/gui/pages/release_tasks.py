@@ -29,13 +29,13 @@ from workbench.params import InputError
 from workbench.signals.events import Cancelled, Notice
 
 if TYPE_CHECKING:
-    from workbench.data.on_workers import Workers
+    from workbench.data.cluster_parts import Workers
     from workbench.privacy.accounting.event import Cost
     from workbench.release.ledger.records import Cap
-    from workbench.release.path import Prepared, Released
+    from workbench.release.release_path import Prepared, Released
     from workbench.release.verdict import EarlierRelease, Verdict
     from workbench.sanitize.plan import Plan
-    from workbench.statistics.asked import Request
+    from workbench.statistics.request import Request
     from workbench.work.work import Work
 
 
@@ -148,7 +148,7 @@ def look_before_release(
 
 
 def _workers_of(cluster: Cluster, emit: Emit, cancel: CancelToken) -> Workers | None:
-    from workbench.data.on_workers import DASK, workers_of
+    from workbench.data.cluster_parts import DASK, workers_of
 
     if cluster == Cluster():
         return None
@@ -160,7 +160,7 @@ def _looked(
 ) -> BeforeRelease:
     from workbench.release.certificate import not_covered
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.path import check_values, destination, prepare, prepare_rows
+    from workbench.release.release_path import check_values, destination, prepare, prepare_rows
     from workbench.release.statements import seen_before
     from workbench.release.table_formats import FORMATS, written_like
     from workbench.release.verdict import verdict_on
@@ -200,8 +200,8 @@ def asked_plan(draft: DraftPlan, plan: Plan) -> Plan:
 def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: CancelToken) -> tuple[str, ...]:
     """Return a sentence for everything that a release does not answer well enough; from public facts alone."""
     from workbench.sanitize.forecast import forecast
-    from workbench.studies.ways import compare_ways
-    from workbench.studies.ways_advice import NAMES
+    from workbench.studies.kind_advice import NAMES
+    from workbench.studies.kind_comparison import compare_ways
 
     if what.way not in NAMES or not plan.protected:
         return ()
@@ -213,8 +213,8 @@ def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: Cance
 
 def answers_nothing(draft: DraftPlan, rows: int, figures: Any, cancel: CancelToken) -> bool:
     """Return whether statistics that a person ticked answer nothing of what is asked; from public facts alone."""
-    from workbench.studies.ways import way_at
-    from workbench.studies.ways_advice import STATISTICS
+    from workbench.studies.kind_advice import STATISTICS
+    from workbench.studies.kind_comparison import way_at
 
     way = way_at(asked_plan(draft, draft.plan()), rows, STATISTICS, cancel, figures=figures)
     return way.known and not way.useful
@@ -237,7 +237,7 @@ def release_plan(
 
     def work(emit: Emit, cancel: CancelToken) -> Released:
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.path import release_prepared
+        from workbench.release.release_path import release_prepared
 
         if prepared.parts is not None:
             prepared.parts.hand_over(emit, cancel)

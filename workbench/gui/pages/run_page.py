@@ -22,7 +22,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.params import ParameterError, WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.sanitize.learnable import Fitting
+    from workbench.sanitize.learner_advice import Fitting
 
 
 def draft_refusal(session: Session) -> WorkbenchError | None:
@@ -42,7 +42,7 @@ def table_refusal(session: Session) -> WorkbenchError | None:
     refused = draft_refusal(session)
     if refused is not None or session.opened is None or session.plan.protected:
         return refused
-    from workbench.sanitize.calibrated import nothing_protected
+    from workbench.sanitize.calibrated_columns import nothing_protected
 
     return nothing_protected()
 
@@ -52,7 +52,7 @@ def unconfirmed_refusal(session: Session) -> WorkbenchError | None:
     found = session.plan.guesses()
     if not found:
         return None
-    from workbench.sanitize.origin import refusal
+    from workbench.sanitize.plan_guesses import refusal
 
     return refusal(found, words={fact: tr(words) for fact, words in GUESSED_FACTS.items()})
 
@@ -190,7 +190,7 @@ def fitting(session: Session) -> Fitting:
     Every list of models of the window follows from this.
     """
     from workbench.learners.tasks import CLASSIFICATION, REGRESSION
-    from workbench.sanitize.learnable import Fitting, fitting_learners, learnable
+    from workbench.sanitize.learner_advice import Fitting, fitting_learners, learnable
 
     draft, target = session.plan, session.target
     if session.opened is None:
@@ -235,7 +235,7 @@ def offer_models(box: ChoiceBox, found: Fitting, chosen: str) -> None:
 def misfit(session: Session, model: str) -> str:
     """Return why a model cannot learn the target from the columns of the plan; empty where it can, or none is known."""
     from workbench.learners import learner
-    from workbench.sanitize.learnable import require_learnable
+    from workbench.sanitize.learner_advice import require_learnable
 
     if session.target is None or what_is_missing(session):
         return ""

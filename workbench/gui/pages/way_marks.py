@@ -15,8 +15,8 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.studies.ways import Ways
-    from workbench.studies.ways_advice import Way
+    from workbench.studies.kind_advice import Way
+    from workbench.studies.kind_comparison import Ways
 
 FORESEE = "ways"
 BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))  # ε at which the marks are counted beside the chosen one
@@ -141,7 +141,7 @@ class Marks(QObject):
 def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -> Ways | None:
     """Return the ways; ``None`` where the plan cannot have that ε, as fixed shares are more. No row is read."""
     from workbench.sanitize.forecast import forecast
-    from workbench.studies.ways import compare_ways
+    from workbench.studies.kind_comparison import compare_ways
 
     if draft.problems():
         return None

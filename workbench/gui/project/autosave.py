@@ -110,7 +110,7 @@ def claim() -> Unsaved | None:
     Raises:
         InputError: it is damaged; it then keeps its text under another name and is not offered again.
     """
-    from workbench.release.ledger.custody import still_runs
+    from workbench.release.ledger.location import still_runs
 
     for file in sorted(_folder().glob(f"{_host()}-*{SUFFIX}"), key=_changed, reverse=True):
         found = _NAME.fullmatch(file.name)
@@ -166,7 +166,7 @@ def _host() -> str:
 
 
 def _prefix() -> str:
-    from workbench.release.ledger.custody import this_process
+    from workbench.release.ledger.location import this_process
 
     process = this_process()
     return f"{_host()}-{process['pid']}-{round(process['started'] * 1000)}"

@@ -22,17 +22,17 @@ from workbench.gui.widgets.formatting import count
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_toml
-from workbench.sanitize.questions import FIRST_EPSILON, Suggestion, suggestion
+from workbench.sanitize.intended_use import FIRST_EPSILON, Suggestion, suggestion
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.images.read import ImageOptions
-    from workbench.data.joined import Join
+    from workbench.data.images.image_reader import ImageOptions
+    from workbench.data.person_join import Join
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
     from workbench.data.table import Table
-    from workbench.sanitize.questions import Questions
+    from workbench.sanitize.intended_use import Questions
 
 
 # -- versions of files ------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def stamp_of(source: str) -> Stamp | None:
 
 def _images_below(folder: str) -> list[str]:
     """Return the relative paths of the images in a folder: what else is there, such as a project, is none of them."""
-    from workbench.data.images.read import PACKED_OR_PICTURES
+    from workbench.data.images.image_reader import PACKED_OR_PICTURES
 
     found = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
     return sorted(os.path.relpath(path, folder) for path in found if path.lower().endswith(PACKED_OR_PICTURES))
@@ -101,7 +101,7 @@ class Second(NamedTuple):
 
 def read_second(path: str, join: Join | None, cancel: CancelToken) -> Second:
     """Return the second table as a plan says, else as it seems to be; what was guessed is for a person to look at."""
-    from workbench.data.read import read_table
+    from workbench.data.table_reader import read_table
 
     options, stamp = None if join is None or join.reading is None else join.reading.options, stamp_of(path)
     table = read_table(path, options, cancel=cancel, replace_invalid=True)
@@ -122,8 +122,8 @@ def load_joined(
     """
     from workbench.data.columns.profile import profile
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.joined import Join, joined
-    from workbench.data.reading import reading_of
+    from workbench.data.person_join import Join, joined
+    from workbench.data.reading_options import reading_of
     from workbench.data.schema import DECLARED
     from workbench.sanitize.plan_template import draft
 
@@ -211,7 +211,7 @@ def count_matched(
     first = opened.table if opened.table.joined is None else opened.table.joined.first
 
     def work(emit: Emit, cancel: CancelToken) -> int:
-        from workbench.data.joined import persons_in_both
+        from workbench.data.person_join import persons_in_both
 
         return persons_in_both(first, second, *persons)
 
@@ -274,7 +274,7 @@ def open_table(
     name = source.removeprefix("sample:") if source.startswith("sample:") else title_of(source)
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages | WorkbenchError:
-        from workbench.data.images.read import is_image_set
+        from workbench.data.images.image_reader import is_image_set
 
         if not source.startswith("sample:") and is_image_set(source):
             return load_images(source, declared, emit, cancel)
@@ -327,8 +327,8 @@ def load(
 ) -> tuple[OpenTable, DraftPlan]:
     """Return the table and the first draft of its plan; runs in a worker."""
     from workbench.data.columns.profile import profile
-    from workbench.data.read import read_table
     from workbench.data.samples.sample_tables import sample
+    from workbench.data.table_reader import read_table
     from workbench.sanitize.plan_template import draft
 
     stamp = stamp_of(source)
@@ -462,8 +462,8 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
 
 def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
     """Return the images; runs in a worker."""
+    from workbench.data.images.image_reader import ImageOptions, of_class_folders, read_images
     from workbench.data.images.image_set import overview
-    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
 
     declared, stamp = options or ImageOptions(), stamp_of(source)
     images = read_images(source, declared, emit=emit, cancel=cancel)

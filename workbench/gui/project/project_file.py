@@ -22,7 +22,7 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import read_toml, require_table, write_toml
 
 if TYPE_CHECKING:
-    from workbench.data.images.read import ImageOptions
+    from workbench.data.images.image_reader import ImageOptions
     from workbench.deep.plan import DpSgdPlan
     from workbench.gui.session.generalise_draft import GeneraliseDraft
 
@@ -181,7 +181,7 @@ def _generalised(settings: dict[str, Any] | None, raw: dict[str, Any], path: Pat
 
 
 def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], path: Path) -> Planned:
-    from workbench.data.images.read import ImageOptions
+    from workbench.data.images.image_reader import ImageOptions
     from workbench.deep.plan import DpSgdPlan
 
     declared = ImageOptions.from_plain(parts.get("declared", {}), str(path))

@@ -18,9 +18,9 @@ from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
-    from workbench.release.ledger.figures import PublishedTable
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import Release
+    from workbench.release.ledger.shown_figures import PublishedTable
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.released_models import ReleasedModel
 
@@ -230,7 +230,7 @@ def find_paused(session: Session, jobs: JobCenter, *, notify: bool = False) -> N
         return
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[PausedTraining, ...]:
-        from workbench.release.kept_run import runs_folder
+        from workbench.release.checkpoint_folder import runs_folder
 
         if not runs_folder().is_dir() or not any(runs_folder().iterdir()):
             return ()  # the libraries of networks take a second to load

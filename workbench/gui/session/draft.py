@@ -14,14 +14,14 @@ from PySide6.QtCore import QObject, Signal
 from workbench.gui.session.error_text import without_place
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.params import ParameterError
-from workbench.sanitize.questions import FIRST_EPSILON, Asked, Questions, questions_of
+from workbench.sanitize.intended_use import FIRST_EPSILON, Asked, Questions, questions_of
 from workbench.sanitize.writing import PLAIN, Writing
 
 if TYPE_CHECKING:
-    from workbench.data.joined import Join
+    from workbench.data.person_join import Join
     from workbench.deep.plan import DpSgdPlan
-    from workbench.sanitize.origin import Guess
     from workbench.sanitize.plan import Column, Plan
+    from workbench.sanitize.plan_guesses import Guess
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class DraftColumn:
         """The guesses that a release would depend on."""
         if not self.guessed:
             return ()
-        from workbench.sanitize.origin import facts_needed
+        from workbench.sanitize.plan_guesses import facts_needed
 
         proposed = ("domain",) if self.protected and self.domain is not None and self.bounds_origin != "data" else ()
         needed = (*facts_needed(self.action, self.kind), *proposed)
@@ -215,8 +215,8 @@ class DraftPlan:
         Raises:
             ParameterError: a key or a value is refused.
         """
-        from workbench.sanitize.origin import GUESSABLE
         from workbench.sanitize.plan import Column, Plan
+        from workbench.sanitize.plan_guesses import GUESSABLE
 
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
         given_whole = {key: Plan.declared()[key].check(raw[key], key) for key in WHOLE if key in raw}
@@ -304,7 +304,7 @@ class DraftPlan:
         marked = [c for c in self.columns if c.unconfirmed]
         if not marked:
             return ()
-        from workbench.sanitize.origin import Guess
+        from workbench.sanitize.plan_guesses import Guess
 
         return tuple(Guess(c.name, c.unconfirmed, tuple(str(getattr(c, f)) for f in c.unconfirmed)) for c in marked)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.style.language import tr_later, tr_n
-from workbench.sanitize.questions import Questions, Suggestion, changes
+from workbench.sanitize.intended_use import Questions, Suggestion, changes
 
 FROM_DATA = tr_later(
     "Read off the rows: a release publishes these values, which ε does not cover, and its "

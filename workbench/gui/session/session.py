@@ -25,13 +25,13 @@ from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
-from workbench.sanitize.questions import Questions, Suggestion
+from workbench.sanitize.intended_use import Questions, Suggestion
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
+    from workbench.data.images.image_reader import ImageOptions
     from workbench.data.images.image_set import ClassSeen, ImageSet
-    from workbench.data.images.read import ImageOptions
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
     from workbench.gui.session.generalise_draft import GeneraliseDraft

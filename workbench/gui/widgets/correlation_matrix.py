@@ -18,7 +18,7 @@ from workbench.gui.widgets.basic import Elided, label, stack
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import scaled
-from workbench.sanitize.recipient import FADED
+from workbench.sanitize.utility_summary import FADED
 from workbench.studies.association import measure
 from workbench.studies.spreads_and_pairs import Pairs
 

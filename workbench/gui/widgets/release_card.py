@@ -31,7 +31,7 @@ Write = Callable[[Path, Path, CancelToken], None]
 def write_certificate(release: Path, path: Path, cancel: CancelToken) -> None:
     """Write the certificate of ``release`` as PDF or HTML."""
     from workbench.release.documents.written_document import check_document_path, write_document
-    from workbench.release.verify_any import verified
+    from workbench.release.verification import verified
 
     check_document_path(path)
     write_document(verified(release, cancel).paper(), path)
@@ -41,7 +41,7 @@ def write_bundle_of(release: Path, path: Path, cancel: CancelToken) -> None:
     """Write the bundle of ``release``; it is signed where this user has a key."""
     from workbench.release.bundle import check_bundle_place, write_bundle
     from workbench.release.signature import own_public_key
-    from workbench.release.verify_any import verified
+    from workbench.release.verification import verified
 
     check_bundle_place(path)
     found = verified(release, cancel)
@@ -60,7 +60,7 @@ def checked(release: Path, emit: Emit, cancel: CancelToken) -> tuple[list[str], 
     Returns:
         a sentence for every fault, none where all is well, and then for everything that could not be checked.
     """
-    from workbench.release.verify_any import left_unchecked
+    from workbench.release.verification import left_unchecked
 
     found = faults(release, cancel)
     return found, [] if found else left_unchecked(release)
@@ -68,8 +68,8 @@ def checked(release: Path, emit: Emit, cancel: CancelToken) -> tuple[list[str], 
 
 def faults(release: Path, cancel: CancelToken = NEVER) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
+    from workbench.release.verification import ledger_claims, verify_any
     from workbench.release.verify import verify_in_ledger
-    from workbench.release.verify_any import ledger_claims, verify_any
 
     found = verify_any(release, cancel)
     if found:

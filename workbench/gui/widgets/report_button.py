@@ -79,12 +79,12 @@ def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, presse
     sensitive = next(stated, session.target) if own else None
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.data.read import read_table
+        from workbench.data.table_reader import read_table
         from workbench.release.bundle import check_bundle_place
         from workbench.release.documents.risk_document import risk_document
         from workbench.release.documents.written_document import check_document_path, write_document
         from workbench.release.risk_report import ReportRequest, risk_report
-        from workbench.release.verify_any import write_bundle_with_report
+        from workbench.release.verification import write_bundle_with_report
 
         bundle = given.release is not None and path.suffix == ".bundle"
         if bundle:

@@ -55,7 +55,7 @@ class AskedRows:
             InputError: it cannot be read, lacks a column, has a value that does not fit, or too many rows.
         """
         from workbench.data.columns.grid import matrix  # loads polars
-        from workbench.data.read import read_table
+        from workbench.data.table_reader import read_table
 
         names = [attribute.name for attribute in attributes]
         table = read_table(path, names=names)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.privacy.accounting.accountant import classic_at, converted, renyi_of_one
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
-from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
+from workbench.privacy.accounting.event_alternatives import Leaf, Leaves, PoissonStep
 
 _UP = 1 + 1e-12  # above the rounding of the sums below
 

@@ -15,7 +15,7 @@ import numpy as np
 from workbench.privacy.accounting.accountant import FINE, composed_with_itself, pld_of_one
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
-from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
+from workbench.privacy.accounting.event_alternatives import Leaf, Leaves, PoissonStep
 
 _MOST_CELLS = 2**17
 _FINE_PERSON = 2**-9  # width of a cell relative to ε where a person has several rows: each cell takes a millisecond

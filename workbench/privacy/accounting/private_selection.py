@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import converted, renyi
 from workbench.privacy.accounting.event import PoissonGaussian
-from workbench.privacy.central.tries import log_inverse_gamma
+from workbench.privacy.central.number_of_tries import log_inverse_gamma
 
 LOGARITHMIC, POISSON = "logarithmic", "Poisson"
 

@@ -23,7 +23,7 @@ from workbench.privacy.accounting.accountant import INTEGER_ORDERS, converted, r
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.concentrated import renyi_at
 from workbench.privacy.accounting.event import CostEvent
-from workbench.privacy.accounting.leaves import Leaf, PoissonStep, alternatives
+from workbench.privacy.accounting.event_alternatives import Leaf, PoissonStep, alternatives
 
 PART = Decimal("0.5")
 """Part of the cap's δ that pays for the conversion; the rest is for releases with a δ of their own."""

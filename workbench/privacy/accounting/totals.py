@@ -21,7 +21,7 @@ from workbench.privacy.accounting.accountant import PLD, RDP, RDP_CLASSIC
 from workbench.privacy.accounting.compose import advanced_epsilon, total
 from workbench.privacy.accounting.concentrated import renyi_total, zcdp_total
 from workbench.privacy.accounting.event import ApproximateDp, CostEvent, PureDp
-from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep, alternatives
+from workbench.privacy.accounting.event_alternatives import Leaf, Leaves, PoissonStep, alternatives
 from workbench.privacy.accounting.pld_mixture import pld_total
 
 MOST_OUTCOMES = 1 << 20  # most values of the sum of losses that are enumerated

@@ -27,7 +27,7 @@ from workbench.render.document import Block, Bullets, Document, FactList, Grid, 
 from workbench.render.palette import FREE_STYLES
 from workbench.render.values import Bar, BarsFigure, BarsRow
 from workbench.risk.generalise.models import MODELS
-from workbench.sanitize.calibrated import each_protected_column
+from workbench.sanitize.calibrated_columns import each_protected_column
 from workbench.statistics.queries import DRAWN
 from workbench.synth.base import CHOICE, MODEL
 

@@ -36,7 +36,7 @@ from workbench.release.certificate import (
 )
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.study_note import whose
-from workbench.release.parts import DrawFile, keep_inputs
+from workbench.release.part_files import DrawFile, keep_inputs
 from workbench.release.recover import name_pair, place_of, require_new_pair
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import ReleasedText, table_format

@@ -23,8 +23,8 @@ from workbench.params.remedies import (
     run,
     state_account,
 )
-from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.location import LedgerCustody
 from workbench.release.ledger.records import JOINED, lowest
 from workbench.release.ledger.state import GROUP, MERGED, NAMED, NEW, SHORT_ID, SKETCH, STEWARD, Match
 from workbench.sanitize.account_name import checked_name

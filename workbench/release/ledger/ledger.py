@@ -24,11 +24,11 @@ from workbench.params import InputError, ParameterError
 from workbench.params.remedies import DATA, LEDGER, run
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.book import texts
-from workbench.release.ledger.counting import FILTER, SUM, Count, event_body, filter_of
-from workbench.release.ledger.custody import still_runs, this_process
+from workbench.release.ledger.composition import FILTER, SUM, Count, event_body, filter_of
 from workbench.release.ledger.entry import Amount, loss
+from workbench.release.ledger.entry_chain import texts
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.location import still_runs, this_process
 from workbench.release.ledger.merge import LedgerMerge
 from workbench.release.ledger.records import (
     CERTIFY,

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.ledger.counting import SUM, filter_of
-from workbench.release.ledger.custody import MERGE, MOVED
+from workbench.release.ledger.composition import SUM, filter_of
 from workbench.release.ledger.entry import FROM, ZERO, Entry, plus
-from workbench.release.ledger.figures import FIGURES, LedgerFigures, noted
 from workbench.release.ledger.file import write_keys
+from workbench.release.ledger.location import MERGE, MOVED
 from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, DRAWN, PAUSE, RESUME, Cap, Release, lowest
+from workbench.release.ledger.shown_figures import FIGURES, LedgerFigures, noted
 from workbench.release.ledger.state import MERGED, NAMED, State
 
 MERGED_CAP = "two ledgers became one"  # who set a cap that is the lower one of two ledgers

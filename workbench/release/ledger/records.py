@@ -12,7 +12,7 @@ from workbench.params import BudgetRefusedError, ParameterError, amounts
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap, share_account
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost
-from workbench.release.ledger.counting import Count
+from workbench.release.ledger.composition import Count
 from workbench.release.ledger.entry import Amount, decimal_text, minus, plus
 
 Cap = tuple[Decimal, Decimal | None]  # (ε, δ) of a cap; δ is `None` until a release with δ > 0 or the steward sets it

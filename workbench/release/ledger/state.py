@@ -16,13 +16,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
-from workbench.data.on_workers import PartsOnWorkers
+from workbench.data.cluster_parts import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.params import CheckFailedError
-from workbench.release.ledger.book import LedgerBook
 from workbench.release.ledger.column_marks import ColumnMarks
-from workbench.release.ledger.counting import Count, Counted, event_of_release, filter_of
+from workbench.release.ledger.composition import Count, Counted, event_of_release, filter_of
 from workbench.release.ledger.entry import Entry, minus, start_of, total
+from workbench.release.ledger.entry_chain import LedgerBook
 from workbench.release.ledger.identity import Identity, Marking, identify, keyed
 from workbench.release.ledger.records import (
     CERTIFY,

@@ -24,8 +24,8 @@ def note_study(
 ) -> None:
     """Note in the ledger that figures of ``table`` are going to be shown; call it before they are.
 
-    A notice says so where they are the first of their kind (:data:`workbench.release.ledger.figures.STUDIES`). The
-    account of that public name is made where there is none.
+    A notice says so where they are the first of their kind (:data:`workbench.release.ledger.shown_figures.STUDIES`).
+    The account of that public name is made where there is none.
 
     Raises:
         InputError: the ledger cannot be written, or was moved, or the table belongs to another account; then no figure

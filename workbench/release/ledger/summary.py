@@ -8,7 +8,7 @@ from typing import Any
 from workbench.params import ParameterError, Parameters, real
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_MOST
-from workbench.release.ledger.counting import SUM
+from workbench.release.ledger.composition import SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import PERSON, ROW

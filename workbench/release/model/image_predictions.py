@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.images.class_folders import is_loose, is_picture, read_loose
+from workbench.data.images.image_reader import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.data.images.image_set import CLASS, ImageSet, ImageShape
-from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.params import InputError
 from workbench.release.model.open_model import (
     IMAGES_AT_ONCE,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.data.persons import as_planned
-from workbench.data.reading import Reading
+from workbench.data.reading_options import Reading
 from workbench.data.table import Table
 
 if TYPE_CHECKING:

@@ -35,10 +35,10 @@ from workbench.release.certificate import (
 )
 from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
-from workbench.release.parts import DrawFolder
+from workbench.release.part_files import DrawFolder
 from workbench.release.statements import TRAINED_ON_RELEASE, Persons, columns_used_statement
 from workbench.release.verify import VerifiedRelease, verified_release
-from workbench.sanitize.calibrated import TableOnDemand
+from workbench.sanitize.calibrated_columns import TableOnDemand
 from workbench.sanitize.plan import Plan
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
 

@@ -20,12 +20,12 @@ from workbench import learners
 from workbench.data.columns.grid import matrix
 from workbench.data.columns.missing import with_codes
 from workbench.data.images.idx import NAMES
+from workbench.data.images.image_reader import PACKED_OR_PICTURES
 from workbench.data.images.image_set import ImageSet
-from workbench.data.images.read import PACKED_OR_PICTURES
-from workbench.data.read import ReadOptions, read_table, usable
-from workbench.data.reading import over
+from workbench.data.reading_options import over
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions, read_table, usable
 from workbench.learners import Learner
 from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task

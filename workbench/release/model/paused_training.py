@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.schema import Attribute
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.kept_run import (
+from workbench.release.checkpoint_folder import (
     RESUMABLE,
     PausedRun,
     checkpoint_of,
@@ -22,7 +22,7 @@ from workbench.release.kept_run import (
     remove,
     run_at,
 )
-from workbench.release.ledger.counting import steps_of_release
+from workbench.release.ledger.composition import steps_of_release
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Release
 from workbench.release.recover import place_of

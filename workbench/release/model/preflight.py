@@ -10,7 +10,7 @@ from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters, counted, paid
 from workbench.release.delta_limit import require_small_cost
 from workbench.release.model.release_learner import columns_of, fit_cost, outside, require_small_fit, unfitted
-from workbench.sanitize.learnable import require_learnable
+from workbench.sanitize.learner_advice import require_learnable
 from workbench.sanitize.plan import Plan
 from workbench.work.work import amount_of
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench import learners
+from workbench.data.cluster_parts import PartsOnWorkers, Workers
 from workbench.data.columns.grid import column_of, matrix
-from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator, SummingEstimator
@@ -29,12 +29,12 @@ from workbench.release.certificate import query_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import Destination, Released, ReleaseRequest, read_parts, release
 from workbench.release.recover import request_of
+from workbench.release.release_path import Destination, Released, ReleaseRequest, read_parts, release
 from workbench.release.statements import Persons, model_statement
 from workbench.sanitize.forecast import read_off
-from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.plan_guesses import require_confirmed
 from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.work.noise import Charged, uncharged
 from workbench.work.work import Made, ReadTogether, Sums

@@ -21,16 +21,16 @@ from workbench.params import InputError
 from workbench.params.errors import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.card import card_facts, form_stated, made
+from workbench.release.checkpoint_folder import KeptRun, was_watched
 from workbench.release.delta_limit import require_small_cost, require_small_delta
-from workbench.release.kept_run import KeptRun, was_watched
 from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import Checkpoints, NetworkTask, TestSet
-from workbench.release.path import Destination, Released, ReleaseRequest, release
 from workbench.release.recover import place_of, request_of
+from workbench.release.release_path import Destination, Released, ReleaseRequest, release
 from workbench.release.reservation import Reservation
 from workbench.release.statements import Persons, model_statement
-from workbench.sanitize.origin import require_confirmed_facts
+from workbench.sanitize.plan_guesses import require_confirmed_facts
 from workbench.signals import NEVER, AtStake, Budget, CancelToken, Emit, Event, Metric, Spread, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Made

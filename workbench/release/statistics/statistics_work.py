@@ -17,11 +17,11 @@ from workbench.release.certificate import require_format, stated_budget
 from workbench.release.kinds import Repeated
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit, Progress
-from workbench.statistics.asked import REGRESSION, Asked, Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Counted, Query, counted, queries_of
 from workbench.statistics.ranges import Ranges
 from workbench.statistics.release_file import FORMATS, decode, defused_records, encode, written
+from workbench.statistics.request import REGRESSION, Asked, Request
 from workbench.work.ask import Ask
 from workbench.work.work import Made, Work
 

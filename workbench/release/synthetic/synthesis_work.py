@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.data.impossible import joined
+from workbench.data.impossible_combinations import joined
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import ParameterError, counted
@@ -37,8 +37,8 @@ from workbench.signals import CancelToken, Emit
 from workbench.synth import Synthesiser
 from workbench.synth.base import CHOICE, MODEL, Answered, Query, Setting, events
 from workbench.synth.columns import MOST_CUTS, CoarseColumn, CountedTables, KeptRows, coarse_columns, coded
-from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.resources import require_bounded
 from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import SyntheticRows, place_of_target, require_payable, synthesised
 from workbench.work.ask import Ask

@@ -20,7 +20,7 @@ from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel, TwoChances
 from workbench.privacy.local.mechanisms.base import Randomiser
-from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.estimates.interval import Interval, Observed, possible
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some

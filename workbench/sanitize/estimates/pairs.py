@@ -42,7 +42,7 @@ from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel
 from workbench.privacy.local.mechanisms.base import Randomiser
 from workbench.privacy.local.unbiased import Linear
-from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.estimates.interval import Interval, Observed, folded_quantile, possible
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, last_held, linear_interval

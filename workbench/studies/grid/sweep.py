@@ -24,7 +24,7 @@ from workbench.deep.plan import AUTO, CPU, CUDA, DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
 from workbench.privacy.accounting.concentrated import renyi_total
-from workbench.privacy.accounting.leaves import Leaf, PoissonStep
+from workbench.privacy.accounting.event_alternatives import Leaf, PoissonStep
 from workbench.privacy.accounting.private_selection import Selection, best_of
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.runner import runner

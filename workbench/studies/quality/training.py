@@ -7,9 +7,9 @@ import numpy as np
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.sanitize.plan import Column
 from workbench.signals.cancel import CancelToken
-from workbench.studies.learned_from import Lesson, taught
 from workbench.studies.quality.score import Found, Score
 from workbench.studies.quality.tables import Compared, Rows
+from workbench.studies.train_on_released import Lesson, taught
 
 
 def _found(compared: Compared, cancel: CancelToken) -> Found | None:

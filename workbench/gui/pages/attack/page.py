@@ -68,10 +68,10 @@ class Attacked:
 
 def hold_out(opened: OpenTable, percent: int, kept: Path, emit: Emit, cancel: CancelToken) -> Path:
     """Divide a table at random into the file ``kept`` and one of the rows that are held out, beside it; return that."""
-    from workbench.release import attacked
+    from workbench.release import attack_inputs
 
     held = kept.with_name(f"{kept.stem}-held-out.csv")
-    attacked.hold_out(opened.table, percent, kept, held, np.random.default_rng())
+    attack_inputs.hold_out(opened.table, percent, kept, held, np.random.default_rng())
     return held
 
 
@@ -79,7 +79,7 @@ def attacked(
     chosen: Attack, request: Parameters, given: Mapping[str, Path | OpenTable], emit: Emit, cancel: CancelToken
 ) -> Outcome:
     """Attack with what is given; runs in a worker."""
-    from workbench.release.attacked import attack
+    from workbench.release.attack_inputs import attack
 
     read: dict[str, Path | Table] = {
         name: source if isinstance(source, Path) else source.table for name, source in given.items()

@@ -101,7 +101,7 @@ def _attacked(
     line: Line, epsilon: float | None, opened: OpenTable, draft: DraftPlan, emit: Emit, cancel: CancelToken
 ) -> Repeated:
     if line.release is not None:
-        from workbench.release.attacked import guarantee_of
+        from workbench.release.attack_inputs import guarantee_of
         from workbench.release.model.open_model import open_model
         from workbench.studies.membership import of_model, repeated
 

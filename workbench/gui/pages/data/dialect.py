@@ -14,7 +14,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QSizePolicy, QWidget
 
 from workbench.data.csv.options import Dialect, ReadOptions
-from workbench.data.reading import doubted, options_of
+from workbench.data.reading_options import doubted, options_of
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number, tr_sentence

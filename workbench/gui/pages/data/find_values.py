@@ -42,7 +42,7 @@ from workbench.release.ledger.records import COMMITS
 from workbench.sanitize.plan import Column, Plan
 
 if TYPE_CHECKING:
-    from workbench.data.columns.found import Found
+    from workbench.data.columns.values_file import Found
     from workbench.release.values_work import Asked as Request
 
 KIND = "values"
@@ -270,7 +270,7 @@ class FindValues:
 
     def _take(self, found: list[Found]) -> None:
         """Put what was found into the plan, as one step, and say of which columns nothing was."""
-        from workbench.data.columns.found import attributes, persons
+        from workbench.data.columns.values_file import attributes, persons
 
         session, draft = self._session, self._session.plan
         kinds = {column.name: column.kind for column in draft.columns}

@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from workbench.data.images.read import ImageOptions
+from workbench.data.images.image_reader import ImageOptions
 from workbench.gui.pages.data.start import taken_words
 from workbench.gui.project.open_table import look_for_changes, open_images
 from workbench.gui.session.job_center import JobCenter

@@ -70,7 +70,7 @@ class JoinEntry(Entry):
         return tr("The second table has no other column.") if len(self._second.names) < 2 else ""
 
     def _chosen(self) -> None:
-        from workbench.data.joined import called
+        from workbench.data.person_join import called
 
         say(self._problem, self.problem())
         here = [column.name for column in self._session.plan.columns]

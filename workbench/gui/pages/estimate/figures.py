@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from workbench.release.verify import VerifiedRelease
-    from workbench.sanitize.calibrated import ProtectedColumn
+    from workbench.sanitize.calibrated_columns import ProtectedColumn
     from workbench.sanitize.estimates.column import ColumnEstimate
     from workbench.sanitize.estimates.pairs import PairEstimate
     from workbench.sanitize.estimates.quantiles import Quantile

@@ -50,7 +50,7 @@ from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, Advice, a
 from workbench.privacy.explain.sections import Section, sections
 
 if TYPE_CHECKING:
-    from workbench.studies.shuffled import TrustStudy
+    from workbench.studies.trust_models import TrustStudy
 
 
 class WordTable(QWidget):
@@ -288,7 +288,7 @@ class ShuffleStudy(QWidget):
         epsilon = self._epsilon()
 
         def work(emit: Emit, cancel: CancelToken) -> TrustStudy:
-            from workbench.studies.shuffled import compare_trust, local_epsilon
+            from workbench.studies.trust_models import compare_trust, local_epsilon
 
             local = local_epsilon(epsilon, rows, USUAL_DELTA)
             return compare_trust(local, rows, USUAL_DELTA, emit=emit, cancel=cancel)

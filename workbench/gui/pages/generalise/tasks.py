@@ -82,7 +82,7 @@ def make(
     declared = {column.name: column for column in session.plan.columns}
 
     def work(emit: Emit, cancel: CancelToken) -> dict[str, Levels]:
-        from workbench.data.read import read_table
+        from workbench.data.table_reader import read_table
         from workbench.risk.hierarchies.builders import in_order, suggested, values_of
 
         found = {}
@@ -137,7 +137,7 @@ def search(session: Session, jobs: JobCenter, wish: Wish, **then: Any) -> JobHan
     epsilon = float(session.plan.epsilon)
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
-        from workbench.data.read import read_table
+        from workbench.data.table_reader import read_table
         from workbench.release.described_release import note_unless_released
         from workbench.release.ledger.study_note import note_study
         from workbench.risk.generalise.failures import failures
@@ -168,7 +168,7 @@ def publish(
     def work(emit: Emit, cancel: CancelToken) -> Published:
         from workbench.release.generalised.generalised_file import Publication, publish
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.path import destination
+        from workbench.release.release_path import destination
 
         to = destination(path, made.table.source, replace=path.exists())  # the person was asked where
         publication = Publication(path=to.path, format=to.format, replace=to.replace, account=account)

@@ -47,8 +47,8 @@ from workbench.jobs import Job
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
-    from workbench.release.ledger.figures import ShownFigures
     from workbench.release.ledger.records import Account, Release
+    from workbench.release.ledger.shown_figures import ShownFigures
 
 
 # -- what was spent over time -----------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from workbench.params import ParameterError
 from workbench.signals.events import Notice
 
 if TYPE_CHECKING:  # it loads numpy and polars, which the first paint does not wait for
-    from workbench.release.ledger.figures import ShownFigures
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import Account, Release
+    from workbench.release.ledger.shown_figures import ShownFigures
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: boo
     """Choose how the releases of ``dataset`` are counted."""
 
     def change(book: Ledger) -> None:
-        from workbench.release.ledger.counting import FILTER, SUM
+        from workbench.release.ledger.composition import FILTER, SUM
 
         book.count_by(dataset, FILTER if by_filter else SUM)
 

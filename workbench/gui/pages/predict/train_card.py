@@ -26,7 +26,7 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.learners.tasks import task
 from workbench.params import InputError, ParameterError
 from workbench.params.remedies import REPLACE_VALUES
-from workbench.sanitize.questions import target_by_name
+from workbench.sanitize.intended_use import target_by_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +105,7 @@ def predict(
     """Write the predictions of ``model`` for the table in a file, or for the open one; runs in a worker."""
     import polars as pl
 
-    from workbench.data.read import ReadOptions
+    from workbench.data.table_reader import ReadOptions
     from workbench.release.model.open_model import read_to_predict, write_predictions
 
     as_trained = False

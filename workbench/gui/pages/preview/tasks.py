@@ -146,7 +146,7 @@ CONFIDENCE = 0.95
 
 def recovered(plan: Plan, column: PreviewColumn, cancel: CancelToken) -> Recovered:
     """Return what the drawn cells of ``column`` say of the original; runs in a worker."""
-    from workbench.sanitize.calibrated import protected_column
+    from workbench.sanitize.calibrated_columns import protected_column
     from workbench.sanitize.estimates import estimate_column
 
     protected = protected_column(plan, column.name)

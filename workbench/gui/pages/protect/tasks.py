@@ -12,7 +12,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.style.language import tr, tr_sentence
 from workbench.gui.widgets.formatting import half_width, plain, share_half_width
 from workbench.jobs import CancelToken
-from workbench.sanitize.recipient import (
+from workbench.sanitize.utility_summary import (
     EVENLY,
     NORMAL_95,
     hardly_survives,
@@ -174,7 +174,7 @@ def outlooks(
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
     from workbench.privacy.local.mechanism_table import EPSILON_CAP
-    from workbench.sanitize.calibrated import candidates, offered
+    from workbench.sanitize.calibrated_columns import candidates, offered
 
     made = column.column().grid()
     options = offered(candidates(made.cells, share, column.purpose), column.purpose, column.mechanism)
@@ -204,7 +204,7 @@ def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
 def _example(made: Grid, mechanism: str, share: Decimal, *, numeric: bool) -> Example | None:
     import numpy as np
 
-    from workbench.sanitize.calibrated import becoming
+    from workbench.sanitize.calibrated_columns import becoming
 
     cells = made.cells
     if not numeric and cells.size > BARS:

@@ -41,7 +41,7 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.params import ParameterError
-from workbench.sanitize.questions import (
+from workbench.sanitize.intended_use import (
     ASKS,
     AVERAGES,
     FIGURES,

@@ -23,10 +23,10 @@ from workbench.gui.widgets.parameter_form import Form, explained, given_in, put_
 from workbench.params import Parameters
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.kinds import TABLES, kind
-from workbench.sanitize.calibrated import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.calibrated_columns import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import ColumnForecast, Forecast, forecast
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.recipient import (
+from workbench.sanitize.utility_summary import (
     MOST_NAMED,
     RELATIONS_WAYS_OUT,
     Learnt,

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
 def scored(opened: OpenTable, target: str | None, release: Path, emit: Emit, cancel: CancelToken) -> Quality:
     """Score released rows beside the open table; runs in a worker."""
-    from workbench.data.read import ReadOptions
-    from workbench.release.attacked import rows_of_release
+    from workbench.data.table_reader import ReadOptions
+    from workbench.release.attack_inputs import rows_of_release
     from workbench.release.described_release import note_unless_released
     from workbench.release.ledger.study_note import note_study
     from workbench.studies.quality.study import QualityRequest, quality

@@ -13,8 +13,8 @@ from PySide6.QtCore import QMarginsF, QSize, Qt, Signal
 from PySide6.QtWidgets import QLineEdit
 
 from workbench.data.columns.missing import codes_of
-from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.schema import QUASI, SENSITIVE
+from workbench.data.table_reader import SAMPLE_PREFIX
 from workbench.gui.pages import page_called
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.risk.tasks import MOST_ROWS, Asked, Found, UniqueRow, look, measure, search

@@ -72,7 +72,7 @@ def measure(session: Session, jobs: JobCenter, asked: Asked, **then: Any) -> Job
     opened = session.open_table
 
     def work(emit: Emit, cancel: CancelToken) -> Found:
-        from workbench.data.read import read_table
+        from workbench.data.table_reader import read_table
         from workbench.release.described_release import (
             is_release,
             note_unless_released,

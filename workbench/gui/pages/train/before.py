@@ -348,7 +348,7 @@ def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) ->
         InputError: they cannot be read, or have another shape.
     """
     from workbench.data.images.arrays import TEST
-    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
+    from workbench.data.images.image_reader import ImageOptions, of_class_folders, read_images
     from workbench.deep.features import ImageFeatures
 
     classes = opened.table.classes

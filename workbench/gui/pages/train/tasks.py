@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from workbench.release.model.network_task import NetworkTask
     from workbench.release.model.paused_training import PausedTraining, StoppedCharge
     from workbench.release.model.preflight import Preflight
-    from workbench.release.path import Released
+    from workbench.release.release_path import Released
     from workbench.sanitize.plan import Plan
 
 
@@ -68,7 +68,7 @@ class TableRows:
     def task(self, plan: DpSgdPlan, run: TrainingRun) -> NetworkTask:
         from workbench.release.model.network_task import Checkpoints
         from workbench.release.model.training_work import table_work
-        from workbench.sanitize.origin import require_confirmed
+        from workbench.sanitize.plan_guesses import require_confirmed
 
         require_confirmed(self.plan)
         assert self.target is not None
@@ -80,7 +80,7 @@ class TableRows:
         from workbench.jobs.network import ExpectationTask
         from workbench.release.model.preflight import network_features
         from workbench.release.model.release_learner import columns_of, outside
-        from workbench.sanitize.origin import require_confirmed
+        from workbench.sanitize.plan_guesses import require_confirmed
 
         require_confirmed(self.plan)
         features, people = network_features(self.plan, self.target), self.plan.rows_per_person
@@ -199,7 +199,7 @@ def look_at_source(session: Session, jobs: JobCenter, ask: Callable[[str, tuple[
     table = session.opened
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[str, tuple[str, ...]]:
-        from workbench.studies.ways import shortfalls_of_model
+        from workbench.studies.kind_comparison import shortfalls_of_model
 
         changed = changed_since(opened)
         if table is None:
@@ -318,7 +318,7 @@ def _start(
     opened, draft = session.open_data, session.plan
 
     def stated(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.release.kept_run import release_of
+        from workbench.release.checkpoint_folder import release_of
         from workbench.release.model.paused_training import charge_text, give_up_into
 
         resumed = "" if run.resumed is None else release_of(run.resumed)
@@ -381,7 +381,7 @@ def fit_released(model: str, rows: TableRows, parameters: Parameters, run: Train
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.model.release_learner import FitTask, release_fit
-    from workbench.sanitize.origin import require_confirmed
+    from workbench.sanitize.plan_guesses import require_confirmed
 
     require_confirmed(rows.plan)
     task = FitTask(

@@ -35,7 +35,7 @@ from workbench.gui.widgets.parameter_form import given_in, put_in
 from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.privacy.local import mechanisms
-from workbench.sanitize.learnable import Fitting
+from workbench.sanitize.learner_advice import Fitting
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured

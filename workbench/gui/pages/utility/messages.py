@@ -16,8 +16,8 @@ from workbench.gui.widgets.formatting import at_most, together
 from workbench.gui.widgets.table_model import Cell, Column
 from workbench.gui.widgets.table_view import LinesTable
 from workbench.learners.tasks import CLASSIFICATION
+from workbench.render.figure_layout import plain_number
 from workbench.render.palette import SIGNS, STYLES
-from workbench.render.scaffold import plain_number
 from workbench.render.values import CurveFigure, Series
 from workbench.studies.metrics import Metric, measured
 

@@ -41,15 +41,15 @@ from workbench.gui.widgets.formatting import entered, together
 from workbench.gui.widgets.master_detail import WIDE
 from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.params import ParameterError, WorkbenchError
-from workbench.sanitize.questions import RECIPIENTS, recipient
+from workbench.sanitize.intended_use import RECIPIENTS, recipient
 from workbench.sanitize.wishes import FORMS
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftPlan
+    from workbench.studies.kind_advice import Way
+    from workbench.studies.kind_draws import DrawnWays
+    from workbench.studies.kind_questions import Question
     from workbench.studies.solve import Solution
-    from workbench.studies.ways_advice import Way
-    from workbench.studies.ways_asked import Question
-    from workbench.studies.ways_draw import DrawnWays
 
 LEGEND = tr_later(
     "± holds in 95 of 100 such releases, for values of a usual shape; your rows are not read for "

@@ -33,11 +33,11 @@ from workbench.sanitize.wishes import CLASSES, CORRELATION, MEAN, NUMBERS, SHARE
 
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
+    from workbench.studies.kind_advice import Answer, Way
+    from workbench.studies.kind_comparison import Ways
+    from workbench.studies.kind_draws import DrawnWays
+    from workbench.studies.kind_questions import Question
     from workbench.studies.solve import Solution
-    from workbench.studies.ways import Ways
-    from workbench.studies.ways_advice import Answer, Way
-    from workbench.studies.ways_asked import Question
-    from workbench.studies.ways_draw import DrawnWays
 
 
 DRAW, LEAST, SOLVE = "ways-draw", "ways-least", "ways-solve"
@@ -49,7 +49,7 @@ def questions_of(session: Session) -> tuple[Question, ...]:
     """Return what will be asked, from the plan alone; none while there is no plan."""
     if session.opened is None or not session.plan.ready:
         return ()
-    from workbench.studies.ways_asked import asked_of
+    from workbench.studies.kind_questions import asked_of
 
     return asked_of(asked_plan(session.plan, session.plan.plan()))
 
@@ -97,8 +97,8 @@ def solve_wishes(
         return None
 
     def work(plan: Plan, rows: int, cancel: CancelToken) -> Solution | None:
+        from workbench.studies.kind_questions import answered_by
         from workbench.studies.solve import solve
-        from workbench.studies.ways_asked import answered_by
 
         try:
             return solve(plan, rows, answered_by(plan).wishes_of([c.name for c in plan.protected]), way, cancel=cancel)
@@ -115,7 +115,7 @@ def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
 
     def work(emit: Emit, cancel: CancelToken) -> DrawnWays:
         from workbench.release.ledger.study_note import note_study
-        from workbench.studies.ways_draw import draw_ways
+        from workbench.studies.kind_draws import draw_ways
 
         note_study(opened.table, "ways", emit=emit)
         return draw_ways(plan, opened.table, number, emit, cancel)

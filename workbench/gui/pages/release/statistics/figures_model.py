@@ -21,7 +21,7 @@ from workbench.gui.widgets.formatting import half_width, plain, together
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import (
+from workbench.statistics.request import (
     COVARIANCE,
     OF_AMOUNTS,
     OF_PAIRS,
@@ -414,7 +414,7 @@ class FiguresModel(EditedModel):
 
     def _asked(self) -> tuple[Statistic, ...]:
         """Return the figures that answer what will be asked."""
-        from workbench.studies.ways_asked import asked_request
+        from workbench.studies.kind_questions import asked_request
 
         draft = self.session.plan
         return asked_request(asked_plan(draft, draft.plan())).figures if draft.ready and draft.protected else ()

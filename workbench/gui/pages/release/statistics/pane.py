@@ -53,7 +53,7 @@ from workbench.gui.widgets.settings_table import SettingsTable
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import (
+from workbench.statistics.request import (
     CORRELATION,
     COUNT,
     COVARIANCE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QSizePolicy, QStackedWidget, QWidget
 
-from workbench.data.impossible import checked_list, joined, statements
+from workbench.data.impossible_combinations import checked_list, joined, statements
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.studies.synthetic_comparison import Compared
     from workbench.synth.columns import CoarseColumn
-    from workbench.synth.needs import Needs
+    from workbench.synth.resources import Needs
 
 
 # -- what is started --------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def needs_words(needs: Needs) -> str:
 
 def checked(plan: Plan, rows: int, chosen: Chosen, cancel: CancelToken) -> Checked:
     """Return what the release would count, from public facts alone."""
-    from workbench.synth.needs import needs_of
+    from workbench.synth.resources import needs_of
 
     method, setting = _setting(plan, rows, chosen)
     cancel.check()

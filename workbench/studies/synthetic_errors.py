@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.local.error_profile import usual_shapes
-from workbench.sanitize.recipient import NORMAL_95
+from workbench.sanitize.utility_summary import NORMAL_95
 from workbench.signals.cancel import CancelToken
 from workbench.synth import MARGINALS, MST, TAN
 from workbench.synth.base import COUNTS, Questions, Setting, Synthesiser

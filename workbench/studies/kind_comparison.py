@@ -2,7 +2,8 @@
 
 Everything follows from the plan and the public number of rows. The errors are half-lengths of intervals that hold with
 about 95 % confidence, for values of usual public shapes; those of synthetic rows (:mod:`.ways_synthetic`) leave out
-what columns lose that were not measured together. What a model learns is tried on made-up rows (:mod:`.ways_model`).
+what columns lose that were not measured together. What a model learns is tried on made-up rows
+(:func:`trained_by_ways`).
 """
 
 from __future__ import annotations
@@ -13,23 +14,21 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from workbench.data.impossible import joined
+from workbench.data.impossible_combinations import joined
 from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
+from workbench.sanitize.intended_use import FIGURES, ask_of
+from workbench.sanitize.intended_use import PAIRS as PAIRED
 from workbench.sanitize.plan import AUTO, Column, Plan
-from workbench.sanitize.questions import FIGURES, ask_of
-from workbench.sanitize.questions import PAIRS as PAIRED
-from workbench.sanitize.recipient import NORMAL_95, half_length, is_mostly_noise
+from workbench.sanitize.utility_summary import NORMAL_95, half_length, is_mostly_noise
 from workbench.signals import NEVER, CancelToken, Emit, ignore
-from workbench.statistics.asked import Request
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
+from workbench.statistics.request import Request
 from workbench.studies.curve import CurvePlan, CurveResult, run_curve
-from workbench.studies.learned_from import MODELS, task_of
-from workbench.studies.regimes import StudyData
-from workbench.studies.ways_advice import (
+from workbench.studies.kind_advice import (
     MODEL,
     NAMES,
     NO,
@@ -44,7 +43,7 @@ from workbench.studies.ways_advice import (
     Way,
     advice_on_typical,
 )
-from workbench.studies.ways_asked import (
+from workbench.studies.kind_questions import (
     HALF_LEARNT,
     Question,
     answered_by,
@@ -53,10 +52,12 @@ from workbench.studies.ways_asked import (
     figured_by,
     typical_questions,
 )
-from workbench.studies.ways_synthetic import Threes, Trial
+from workbench.studies.regimes import StudyData
+from workbench.studies.synthetic_errors import Threes, Trial
+from workbench.studies.train_on_released import MODELS, task_of
 from workbench.studies.why.rows import made_up_table
 from workbench.synth.base import COUNTS, Setting, Synthesiser
-from workbench.synth.needs import require_bounded
+from workbench.synth.resources import require_bounded
 from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import require_payable
 

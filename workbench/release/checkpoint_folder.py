@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Self
 from workbench.params import InputError, WorkbenchError, read_json
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
-from workbench.release.ledger.counting import steps_of_release
+from workbench.release.ledger.composition import steps_of_release
 from workbench.release.ledger.entry import is_name, is_whole
 from workbench.release.ledger.ledger import RUN, Ledger, begin_part, end_part, goes_on
 from workbench.release.ledger.records import Release
-from workbench.release.parts import PRIVATE
+from workbench.release.part_files import PRIVATE
 from workbench.signals.cancel import WHOLE
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from workbench.privacy.accounting.event import (
     Repeated,
     RowsPerPerson,
 )
+from workbench.privacy.accounting.event_alternatives import alternatives
 from workbench.privacy.accounting.event_text import from_plain, to_plain
-from workbench.privacy.accounting.leaves import alternatives
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.entry import Amount, decimal_text, plus
 

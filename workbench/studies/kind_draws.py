@@ -15,7 +15,7 @@ from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy
 from workbench.privacy.local.cells import CellArray
-from workbench.sanitize.calibrated import protected_column
+from workbench.sanitize.calibrated_columns import protected_column
 from workbench.sanitize.estimates import estimate_column
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.realisation import Realisation
@@ -24,11 +24,11 @@ from workbench.signals.cancel import check_here, interruptible
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
-from workbench.studies.learned_from import task_of
+from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC
+from workbench.studies.kind_comparison import PLAIN, REGIMES, synthetic_setting, trained_by_ways
+from workbench.studies.kind_questions import Question, asked_of, asked_request
 from workbench.studies.regimes import StudyData
-from workbench.studies.ways import PLAIN, REGIMES, synthetic_setting, trained_by_ways
-from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
-from workbench.studies.ways_asked import Question, asked_of, asked_request
+from workbench.studies.train_on_released import task_of
 from workbench.synth.columns import coded_cells
 from workbench.synth.synthesis import cost_of_synthesis, synthesised
 from workbench.work.noise import Study

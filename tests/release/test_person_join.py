@@ -15,25 +15,25 @@ from hypothesis import strategies as st
 from release_cases import certificate_of, die_at, forge, run_to_exit
 from test_persons import Keys, distribution, loss
 
-from workbench.data import joined as joining
-from workbench.data import read
+from workbench.data import person_join as joining
+from workbench.data import table_reader
 from workbench.data.csv import encoding, regular_rows
-from workbench.data.joined import Join, joined, matched
+from workbench.data.person_join import Join, joined, matched
 from workbench.data.persons import whose
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.learners import learner
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.summary import summary
 from workbench.release.model.release_learner import FitTask, release_fit
-from workbench.release.path import Prepared, Released, destination, prepare, prepare_rows, release_prepared
+from workbench.release.release_path import Prepared, Released, destination, prepare, prepare_rows, release_prepared
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.verdict import verdict_on
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
-from workbench.statistics.asked import Request, Statistic
+from workbench.statistics.request import Request, Statistic
 
 DROP = {"action": "drop"}
 CITY = {"name": "city", "kind": "category", "domain": ["Graz", "Linz"], "mechanism": "grr"}
@@ -118,7 +118,7 @@ def test_tables_that_cannot_be_one_are_refused(right, on, code):
 
 
 def test_a_table_in_parts_is_joined_as_one_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(read, "IN_PARTS_FROM", 0)
+    monkeypatch.setattr(table_reader, "IN_PARTS_FROM", 0)
     monkeypatch.setattr(regular_rows, "PIECE", 64)
     monkeypatch.setattr(encoding, "CHUNK", 256)
     pl.DataFrame({"who": [f"p{n % 7}" for n in range(300)], "city": ["Graz"] * 300}).write_csv(tmp_path / "l.csv")
@@ -233,8 +233,8 @@ def test_a_plan_and_a_table_that_join_otherwise_are_refused():
 
 
 def test_a_guess_about_the_second_file_is_to_be_confirmed_as_one_of_the_first_is():
-    from workbench.data.reading import Reading
-    from workbench.sanitize.origin import SECOND, confirm, guesses
+    from workbench.data.reading_options import Reading
+    from workbench.sanitize.plan_guesses import SECOND, confirm, guesses
 
     plan = plan_of(1, join={"on": "patient", "reading": {"header": "yes", "origin": "guess"}})
     assert [guess.of for guess in guesses(plan)] == [SECOND]

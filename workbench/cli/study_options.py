@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Context, flag_of
-from workbench.cli.tables import SCHEDULER_FILE
-from workbench.data.read import ReadOptions
+from workbench.cli.common_options import SCHEDULER_FILE
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions
 from workbench.params import InputError, ParameterError, Parameters, choice, integer, text
 from workbench.processes.dask_address import FORMS, scheduler_named
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.ledger import study_note
-from workbench.release.parts import keep_inputs
+from workbench.release.part_files import keep_inputs
 from workbench.render.offscreen import check_plot_path
 from workbench.render.palette import THEMES
 from workbench.signals import Notice

@@ -10,13 +10,13 @@ from itertools import pairwise
 from typing import Literal, cast
 
 from workbench.params import ParameterError
+from workbench.sanitize.intended_use import AVERAGES, FIGURES, PAIRS, Questions, questions_of
+from workbench.sanitize.intended_use import MODEL as A_MODEL
+from workbench.sanitize.intended_use import ROWS as LOOKED_AT
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.questions import AVERAGES, FIGURES, PAIRS, Questions, questions_of
-from workbench.sanitize.questions import MODEL as A_MODEL
-from workbench.sanitize.questions import ROWS as LOOKED_AT
 from workbench.sanitize.wishes import FIGURES as WISHED
 from workbench.sanitize.wishes import Wish
-from workbench.statistics.asked import (
+from workbench.statistics.request import (
     CORRELATION,
     COUNT,
     HISTOGRAM,

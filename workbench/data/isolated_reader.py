@@ -19,7 +19,7 @@ import polars as pl
 from workbench.data.columns.source_types import type_of
 from workbench.data.csv.options import ReadOptions
 from workbench.data.isolated_child import BYTES, FACTS, HEAD, LAST, REFUSED, SHAPE, TEXT, TYPES, limits, unfolds_to
-from workbench.data.opened import not_of_format
+from workbench.data.opened_file import not_of_format
 from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json

@@ -1,7 +1,7 @@
 """Shuffled and local reports against noise on central sums: the error of each at one ε, and what shuffling leaks.
 
 Made-up people with one of k values each; no rows are read. At the central ε that shuffled reports of ε₀ have (the
-bound of :func:`workbench.privacy.accounting.calculators.shuffled`, replace-one neighbours):
+bound of :func:`workbench.privacy.accounting.closed_form_costs.shuffled`, replace-one neighbours):
 
 * central: a trusted steward adds discrete Laplace noise to the counts, of which one person changes two, or to the sum;
 * shuffled: each person sends a report of ε₀, a mixer removes names and order;
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError, Parameters, integer
-from workbench.privacy.accounting.calculators import randomised_response, shuffled
+from workbench.privacy.accounting.closed_form_costs import randomised_response, shuffled
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore

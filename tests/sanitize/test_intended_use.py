@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from workbench.data.columns.profile import ColumnProfile, Suspicion
 from workbench.params import ParameterError
 from workbench.params.codec import parse_toml
-from workbench.sanitize.plan import Plan
-from workbench.sanitize.questions import (
+from workbench.sanitize.intended_use import (
     AVERAGES,
     FEW,
     FIGURES,
@@ -29,6 +28,7 @@ from workbench.sanitize.questions import (
     recipient_at,
     suggestion,
 )
+from workbench.sanitize.plan import Plan
 from workbench.sanitize.wishes import Wish
 
 KINDS = ("integer", "real", "category", "boolean", "date")

@@ -19,8 +19,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from workbench.data.cluster_parts import PartsOnWorkers, Workers
 from workbench.data.databases.address import Address, address_of, as_path
-from workbench.data.on_workers import PartsOnWorkers, Workers
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -41,7 +41,7 @@ from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import TABLES
-from workbench.release.parts import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
+from workbench.release.part_files import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
 from workbench.release.recover import (
     begun,
     clear_leftovers,
@@ -59,14 +59,14 @@ from workbench.release.statements import CHOSEN, columns_used_statement, with_ch
 from workbench.release.table_formats import DATABASE, FORMATS, suffix_of, written_like
 from workbench.release.table_output import TableDraw, place_beside, require_new_table, require_storable
 from workbench.sanitize.engine import check_columns
-from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan_guesses import require_confirmed
 from workbench.signals import NEVER, AtStake, CancelToken, Emit, Event, Notice, Progress, ignore
 from workbench.work.noise import Charged
 from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
 
 if TYPE_CHECKING:
-    from workbench.release.kept_run import KeptRun
+    from workbench.release.checkpoint_folder import KeptRun
 
 _ROOM_OF_A_CERTIFICATE = 1 << 16
 

@@ -15,12 +15,12 @@ from workbench.deep.clipping import StepSums  # noqa: E402
 from workbench.deep.features import Features  # noqa: E402
 from workbench.deep.memory import PHASES, MemoryForecast, MemoryWatch  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
+from workbench.deep.optimizers import UPDATES, Adam, Sgd  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened  # noqa: E402
 from workbench.deep.probe_step import HalvingClippedSum  # noqa: E402
 from workbench.deep.trainer import RunOptions, Training, train  # noqa: E402
-from workbench.deep.updates import UPDATES, Adam, Sgd  # noqa: E402
 from workbench.params import ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402

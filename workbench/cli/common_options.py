@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import READ_AS, READING, Context, add_options, flag_of, given_options, read_options
+from workbench.data.cluster_parts import DASK, LOCAL, Workers, workers_of
 from workbench.data.databases.address import as_path
-from workbench.data.joined import joined
-from workbench.data.on_workers import DASK, LOCAL, Workers, workers_of
-from workbench.data.read import ReadOptions, read_table, require_options
-from workbench.data.reading import Reading, over
+from workbench.data.person_join import joined
+from workbench.data.reading_options import Reading, over
 from workbench.data.table import Table
+from workbench.data.table_reader import ReadOptions, read_table, require_options
 from workbench.params import InputError, ParameterError, one_line
 from workbench.params.amounts import counted, left, paid
 from workbench.privacy.accounting.compose import round_up
 from workbench.processes.dask_address import FORMS
-from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
+from workbench.sanitize.plan_guesses import require_confirmed
 from workbench.signals import Notice
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Context, command_in_use
-from workbench.cli.tables import (
+from workbench.cli.common_options import (
     add_account,
     add_ledger,
     add_output,
@@ -20,8 +20,8 @@ from workbench.params import ParameterError, WorkbenchError, counted
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import commitment
-from workbench.release.parts import keep_inputs
-from workbench.release.path import (
+from workbench.release.part_files import keep_inputs
+from workbench.release.release_path import (
     Destination,
     Prepared,
     Released,

@@ -31,7 +31,7 @@ import polars as pl
 
 from workbench.data.columns.missing import marked
 from workbench.data.persons import kept_rows, whose
-from workbench.data.reading import Reading
+from workbench.data.reading_options import Reading
 from workbench.data.rows_in_parts import each_part, require_memory
 from workbench.data.table import FileFacts, Joined, Table
 from workbench.params import InputError, Parameters, text

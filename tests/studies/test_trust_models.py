@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from workbench.params import CancelledError, ParameterError
-from workbench.privacy.accounting.calculators import randomised_response, shuffled
+from workbench.privacy.accounting.closed_form_costs import randomised_response, shuffled
 from workbench.signals.cancel import CancelToken
-from workbench.studies import shuffled as study
-from workbench.studies.shuffled import Simulation, attack, compare_trust, local_epsilon, measure
+from workbench.studies import trust_models as study
+from workbench.studies.trust_models import Simulation, attack, compare_trust, local_epsilon, measure
 
 
 def enumerated(epsilon: float, rows: int, values: int, delta: float) -> float:

@@ -21,7 +21,13 @@ from workbench.privacy.accounting.accountant import (
     loss,
     noise_for,
 )
-from workbench.privacy.accounting.calculators import MOST_REPORTS, laplace, randomised_response, shuffled, staircase
+from workbench.privacy.accounting.closed_form_costs import (
+    MOST_REPORTS,
+    laplace,
+    randomised_response,
+    shuffled,
+    staircase,
+)
 from workbench.privacy.accounting.compose import last_that
 from workbench.privacy.accounting.event import RELATION, PoissonGaussian, exact, group, replace_one
 from workbench.privacy.accounting.event_text import events_of

@@ -1,6 +1,6 @@
 """The recommended kind of release: by the intended use, then by how many questions each kind answers.
 
-The rule is :attr:`~workbench.sanitize.questions.Questions.ways`; the window and the commands say what is said here.
+The rule is :attr:`~workbench.sanitize.intended_use.Questions.ways`; the window and the commands say what is said here.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from functools import cached_property
 
 from workbench.params.amounts import together
 from workbench.sanitize.forecast import Forecast
-from workbench.sanitize.plan import Plan
-from workbench.sanitize.questions import (
+from workbench.sanitize.intended_use import (
     A_FEW,
     A_MODEL,
     AVERAGES,
@@ -24,11 +23,12 @@ from workbench.sanitize.questions import (
     Questions,
     ask_of,
 )
-from workbench.sanitize.questions import PAIRS as PAIRED
-from workbench.sanitize.questions import ROWS as LOOKED_AT
-from workbench.sanitize.questions import SYNTHETIC as MADE_UP
-from workbench.sanitize.recipient import FADED, mostly_noise
-from workbench.studies.ways_asked import Question
+from workbench.sanitize.intended_use import PAIRS as PAIRED
+from workbench.sanitize.intended_use import ROWS as LOOKED_AT
+from workbench.sanitize.intended_use import SYNTHETIC as MADE_UP
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.utility_summary import FADED, mostly_noise
+from workbench.studies.kind_questions import Question
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = (NOISY, MADE_UP, A_FEW, A_MODEL)
 

@@ -26,15 +26,15 @@ from workbench.privacy.accounting.zcdp import delta_of, rho_of
 from workbench.privacy.central.share import Budget
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.recipient import NORMAL_95
+from workbench.sanitize.utility_summary import NORMAL_95
 from workbench.sanitize.wishes import Wish
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import QUANTILES, QUARTERS, Request, Statistic
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import Query, queries_of, queries_paid
-from workbench.studies.ways import rounded_by, row_figures, synthetic_figures
-from workbench.studies.ways_advice import ROWS, STATISTICS, SYNTHETIC
-from workbench.studies.ways_asked import Question, question_of, statistic_of
+from workbench.statistics.request import QUANTILES, QUARTERS, Request, Statistic
+from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC
+from workbench.studies.kind_comparison import rounded_by, row_figures, synthetic_figures
+from workbench.studies.kind_questions import Question, question_of, statistic_of
 
 MOST = 50.0  # the largest ε of a wish that is looked for
 

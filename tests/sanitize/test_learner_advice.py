@@ -7,7 +7,7 @@ from workbench.deep.networks.images import Pixels
 from workbench.learners import LEARNERS
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
-from workbench.sanitize.learnable import ADVICE, fitting_learners, learnable, require_learnable
+from workbench.sanitize.learner_advice import ADVICE, fitting_learners, learnable, require_learnable
 from workbench.sanitize.plan import Column, Plan
 
 PLAN = Plan(

@@ -14,13 +14,13 @@ import pandas as pd
 from workbench.api.datasets import PRIVATE, Paid, in_python, note, opened, paid, workers_named
 from workbench.api.frames import Place, columns_beside, table_for, table_of
 from workbench.api.plans import for_frame
+from workbench.data.cluster_parts import LOCAL, PartsOnWorkers, Workers
 from workbench.data.databases.address import shown
-from workbench.data.joined import joined
-from workbench.data.on_workers import LOCAL, PartsOnWorkers, Workers
+from workbench.data.person_join import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
-from workbench.release.path import (
+from workbench.release.release_path import (
     Destination,
     Prepared,
     Released,

@@ -11,24 +11,14 @@ from workbench.params import CancelledError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.forecast import forecast
+from workbench.sanitize.intended_use import Asked
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.questions import Asked
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
-from workbench.studies import ways_draw, ways_synthetic
-from workbench.studies.regimes import setting_of, synthetic_cells
-from workbench.studies.solve import least_epsilon
-from workbench.studies.ways import (
-    EQUAL_GROUPS,
-    NOISE_IN_ROWS,
-    compare_ways,
-    figure_text,
-    shortfalls_of_model,
-    synthetic_setting,
-)
-from workbench.studies.ways_advice import (
+from workbench.statistics.request import usual_request
+from workbench.studies import kind_draws, synthetic_errors
+from workbench.studies.kind_advice import (
     MODEL,
     NAMES,
     NO,
@@ -42,9 +32,19 @@ from workbench.studies.ways_advice import (
     Answer,
     Way,
 )
-from workbench.studies.ways_asked import Question, answered_by, asked_request
-from workbench.studies.ways_draw import draw_ways
-from workbench.studies.ways_synthetic import Trial
+from workbench.studies.kind_comparison import (
+    EQUAL_GROUPS,
+    NOISE_IN_ROWS,
+    compare_ways,
+    figure_text,
+    shortfalls_of_model,
+    synthetic_setting,
+)
+from workbench.studies.kind_draws import draw_ways
+from workbench.studies.kind_questions import Question, answered_by, asked_request
+from workbench.studies.regimes import setting_of, synthetic_cells
+from workbench.studies.solve import least_epsilon
+from workbench.studies.synthetic_errors import Trial
 from workbench.studies.why.rows import made_up_columns
 from workbench.synth import MARGINALS, MST, TAN, positions
 from workbench.synth.base import Coarser
@@ -426,22 +426,22 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_withi
         cancel.check()
 
     monkeypatch.undo()
-    monkeypatch.setattr(ways_draw, "counted", count)
+    monkeypatch.setattr(kind_draws, "counted", count)
     with pytest.raises(CancelledError):
         draw_ways(made, table, 3, cancel=late)
 
 
 def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch):
-    made, true = [], ways_synthetic._Run._made
-    monkeypatch.setattr(ways_synthetic, "_KEPT", {})
-    monkeypatch.setattr(ways_synthetic._Run, "_made", lambda run, cancel: made.append(run.key) or true(run, cancel))
+    made, true = [], synthetic_errors._Run._made
+    monkeypatch.setattr(synthetic_errors, "_KEPT", {})
+    monkeypatch.setattr(synthetic_errors._Run, "_made", lambda run, cancel: made.append(run.key) or true(run, cancel))
 
     def trial(lower: float, upper: float, share: float) -> Trial:
         column = Column(name="x", kind="integer", lower=lower, upper=upper)
         return Trial(coarse_columns([column.facts()]), share, 1000)
 
     half = trial(0, 100, 0.3).half_length("mean", CancelToken())
-    assert len(made) == len(set(made)) == 2 * 3 * ways_synthetic.TRIES
+    assert len(made) == len(set(made)) == 2 * 3 * synthetic_errors.TRIES
     made.clear()
     assert trial(1, 101, 0.3).half_length("mean", CancelToken()) == pytest.approx(half)
     near = [trial(0, 100, share).half_length("mean", CancelToken()) for share in (0.26, 0.3, 0.4, 0.49)]

@@ -15,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from release_cases import certificate_of
 
-from workbench.data import persons, read
-from workbench.data.columns import found
+from workbench.data import persons, table_reader
+from workbench.data.columns import values_file
 from workbench.data.csv import encoding, regular_rows
-from workbench.data.read import read_table
 from workbench.data.table import Table
+from workbench.data.table_reader import read_table
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.event import ApproximateDp, PureDp, group
 from workbench.privacy.central.quantile_choice import Segments, Weights, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.path import destination, prepare, release_prepared
+from workbench.release.release_path import destination, prepare, release_prepared
 from workbench.release.values_work import Asked, _counts, _rows_of_persons, planned, values_work
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Column, Plan
@@ -171,11 +171,11 @@ def test_only_values_of_an_event_with_a_delta_are_served_and_once():
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
 def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers):
-    counts = found.scales(np.array(numbers))
+    counts = values_file.scales(np.array(numbers))
     assert counts.sum() == len(numbers)
     for number in numbers:
-        (cell,) = np.flatnonzero(found.scales(np.array([number])))
-        lower, upper = found._edges(int(cell))
+        (cell,) = np.flatnonzero(values_file.scales(np.array([number])))
+        lower, upper = values_file._edges(int(cell))
         assert lower <= number <= upper or abs(number) > 2.0**64
 
 
@@ -191,9 +191,9 @@ def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers):
     ],
 )
 def test_bounds_hold_every_cell_with_enough_rows(numbers, expected):
-    counts = found.scales(np.array(numbers * 10)).tolist()
-    assert found.bounds(counts, 5) == expected
-    assert found.bounds(counts, 11 * len(numbers)) is None
+    counts = values_file.scales(np.array(numbers * 10)).tolist()
+    assert values_file.bounds(counts, 5) == expected
+    assert values_file.bounds(counts, 11 * len(numbers)) is None
 
 
 # -- a release --------------------------------------------------------------------------------------------------------
@@ -219,12 +219,12 @@ def test_missing_unreadable_and_overlong_cells_count_for_nothing():
 
 
 def test_a_file_that_holds_something_else_is_refused():
-    text = found.encode([found.Found("g", "x", 40), found.Found("n", lower=0.0, upper=8.0)]).decode()
-    assert len(found.decode(text.encode(), "found.csv")) == 2
+    text = values_file.encode([values_file.Found("g", "x", 40), values_file.Found("n", lower=0.0, upper=8.0)]).decode()
+    assert len(values_file.decode(text.encode(), "found.csv")) == 2
     more = ('"n","","0","",""\n', '"n","","","3","2"\n', '"n"\n', '"g","x","4","1","2"\n', '"g","x","many","",""\n')
     for broken in ("", "a,b\n", *(text + line for line in more)):
         with pytest.raises(InputError):
-            found.decode(broken.encode(), "found.csv")
+            values_file.decode(broken.encode(), "found.csv")
 
 
 # -- How many rows of a person to keep, found privately: exact chances at the level of persons, planted faults, a plan
@@ -307,8 +307,11 @@ def test_how_many_rows_a_person_has_stands_nowhere_unless_it_is_asked_for(most):
 
 def test_a_table_in_parts_has_the_same_numbers(tmp_path, monkeypatch):
     for place, name, value in (
-        (read, "IN_PARTS_FROM", 0), (regular_rows, "PIECE", 64), (encoding, "CHUNK", 256), (persons, "_MERGED", 10),
-    ):  # fmt: skip
+        (table_reader, "IN_PARTS_FROM", 0),
+        (regular_rows, "PIECE", 64),
+        (encoding, "CHUNK", 256),
+        (persons, "_MERGED", 10),
+    ):
         monkeypatch.setattr(place, name, value)
     who = [f"p{n % 40}" for n in range(395)] + [None] * 3
     pl.DataFrame({"who": who, "x": ["1"] * 398}).write_csv(tmp_path / "t.csv")
@@ -362,8 +365,8 @@ def test_a_number_that_was_changed_or_is_no_number_is_found(tmp_path):
     for wrong in (0, MOST + 1, "2", None, True):
         with pytest.raises(ParameterError, match="rows of a person"):
             work.answers({**method, "rows_of_a_person": wrong})
-    line = found.encode([found.Found("who", count=2)]).decode()
-    assert found.persons(found.decode(line.encode(), "f.csv")) == ("who", 2)
+    line = values_file.encode([values_file.Found("who", count=2)]).decode()
+    assert values_file.persons(values_file.decode(line.encode(), "f.csv")) == ("who", 2)
     for broken in (line.replace('"2"', '"-2"'), line.replace('"2",""', '"2","1"')):
         with pytest.raises(InputError):
-            found.decode(broken.encode(), "f.csv")
+            values_file.decode(broken.encode(), "f.csv")

@@ -17,12 +17,12 @@ from workbench.data.csv.encoding import CHUNK, AnyBytes, FileBytes
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.access import read_database
 from workbench.data.databases.address import address_of
-from workbench.data.other_formats import refuse_address, refuse_other_formats
 from workbench.data.remote import fetched, is_remote
 from workbench.data.sources.catalogue import folder_source, source_of
 from workbench.data.sources.compressed import COMPRESSED, kind_of
 from workbench.data.sources.source import HEAD, SourceFile
 from workbench.data.table import Table
+from workbench.data.unsupported_formats import refuse_address, refuse_other_formats
 from workbench.params import InputError, ParameterError
 from workbench.signals.cancel import NEVER, CancelToken
 

@@ -15,16 +15,16 @@ import numpy as np
 
 from workbench.data.columns.missing import with_codes
 from workbench.data.databases.address import address_of
-from workbench.data.images.read import is_image_set
-from workbench.data.read import SAMPLE_PREFIX, ReadOptions, read_table
+from workbench.data.images.image_reader import is_image_set
 from workbench.data.table import Table
+from workbench.data.table_reader import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.params import InputError, ParameterError, Parameters, WorkbenchError, counted
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
 from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, stated
 from workbench.release.ledger.study_note import note_study
 from workbench.release.open_release import certified_rows, plan_of, without_apostrophes
-from workbench.release.parts import require_new
+from workbench.release.part_files import require_new
 from workbench.release.statements import without_choice
 from workbench.release.table_formats import FORMATS, released_table, suffix_of
 from workbench.risk.attacks.base import MODEL, RELEASE, Attack, Subject
