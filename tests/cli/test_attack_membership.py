@@ -51,7 +51,7 @@ def made(tmp_path, monkeypatch, run):
 def test_membership_says_what_the_contract_names_and_the_ledger_notes_it(made, run):
     attack = ("attack", "membership", "--model", "model", *PEOPLE, "--ledger", "l.sqlite")
     told = run(*attack, "--json").done
-    assert 0.3 < told["auc"] < 0.7
+    assert 0.2 < told["auc"] < 0.8  # by chance 0.5 ± 0.053: a false alarm of 2e-8
     assert set(told["tpr_at_fpr"]) == {"0.001", "0.01"}
     assert 0 <= told["epsilon_lower"] <= told["epsilon"] == 2.0
     assert 0 <= told["advantage"] <= 1

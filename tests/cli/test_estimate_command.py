@@ -48,7 +48,7 @@ def test_a_certificate_with_another_checksum_is_refused_before_any_mechanism_is_
 
 def test_a_file_that_was_changed_is_refused(released, run):
     text = (released / "out.csv").read_text("utf-8")
-    (released / "out.csv").write_text(text.replace("Graz", "Linz", 1) + "", "utf-8")
+    (released / "out.csv").write_text(text.replace("city", "town", 1), "utf-8")  # a drawn value may not be there
     assert "SHA-256 differs" in run(*WORDS).error()
 
 

@@ -245,7 +245,7 @@ def test_without_a_release_the_rows_and_their_facts_are_needed(released, run, wo
 @pytest.mark.parametrize("what", ["out.csv", "out.csv.certificate.json"])
 def test_a_tampered_release_is_refused_with_the_sentence_that_estimate_gives(released, run, what):
     text = (released / what).read_text("utf-8")
-    (released / what).write_text(text.replace("Graz", "Linz", 1), "utf-8")
+    (released / what).write_text(text.replace("city", "town", 1), "utf-8")  # a drawn value may not be there
     said = run(*ON).error()
     assert said.startswith("the release does not match its certificate: ")
     assert said == run("estimate", "out.csv").error()

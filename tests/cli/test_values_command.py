@@ -19,6 +19,8 @@ from workbench.release.values_work import released_values
 WORDS = "values towns.csv --category town --number age --epsilon 1 --delta 1e-9 -o found.csv --ledger ledger.sqlite"
 PLAN = "plan towns.csv --epsilon 1 --values found.csv -o plan.toml"
 
+pytestmark = pytest.mark.usefixtures("no_bounds_beyond_the_rows")
+
 
 @pytest.fixture
 def towns(folder):
@@ -46,13 +48,12 @@ def test_a_plan_takes_what_was_found_and_nothing_else_of_the_rows_is_shown(towns
 
 
 def test_python_takes_what_is_not_declared(towns, run, monkeypatch):
-    monkeypatch.setattr(values_work, "_EMPTY_TAKEN", Decimal("1e-7"))  # the chance that bounds are wider than expected
     assert run(*WORDS.split()).code == 0
     frame = pd.read_csv("towns.csv")
     town, age = api.plan(frame, epsilon=1, values="found.csv").columns
     assert (set(town.domain or ()), town.other) == ({"Hue", "Da Nang", "Hanoi", "other"}, "other")
     assert (age.lower, age.upper, age.kind) == (16, 128, "integer")
-    monkeypatch.setattr(values_work, "_EMPTY_TAKEN", Decimal("1e-8"))
+    monkeypatch.setattr(values_work, "_EMPTY_TAKEN", Decimal("1e-7"))
     assert run("verify", "found.csv").code == 0, "a release of another version has another least count"
     assert town.bounds_origin == age.bounds_origin == "released"
     declared = api.plan(frame, epsilon=1, values="found.csv", bounds={"age": (0, 120)}).column("age")

@@ -14,6 +14,8 @@ from workbench.release.verify import verify_release
 
 ROWS = 1200
 
+pytestmark = pytest.mark.usefixtures("no_bounds_beyond_the_rows")
+
 
 @pytest.fixture
 def towns(window, tmp_path, idle):

@@ -196,13 +196,13 @@ def test_return_goes_on_to_the_next_fact_and_escape_ends_that(window, qtbot, tmp
     table, plan = window.page.table, lambda: window.session.plan
     hands.click("data_onward")
     for text in ("100", "220", "30"):
-        qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+        qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
         qtbot.keyClicks(QApplication.focusWidget(), text)
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
         qtbot.wait(30)
     height, weight = (plan().column(name) for name in ("height", "weight"))
     assert (height.lower, height.upper, weight.lower, weight.upper) == (100, 220, 30, None)
-    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
     qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
     qtbot.wait(30)
     assert table.hasFocus()
@@ -220,14 +220,14 @@ def test_a_word_that_is_listed_as_a_value_is_not_missing_and_return_goes_on(wind
     assert hands.cell("attribute_table", "work", "Missing") == "27 ⚠"
     assert "27 cells contain 'none' and count as missing" in hands.text("suspicion_0")
     hands.click("data_onward")
-    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
     hands.keys("none|full|part")
     hands.key(Qt.Key.Key_Return)
     said = text_of(window, "detail_problem")
     assert "'none|full|part' is one value" in said
     assert "with commas between them" in said
     hands.click("data_onward")
-    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit), timeout=9000)
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
     hands.focus.selectAll()
     hands.keys("none, full, part")
     hands.key(Qt.Key.Key_Return)

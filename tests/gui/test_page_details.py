@@ -180,7 +180,7 @@ def test_predictions_come_into_sight_and_their_figures_end_in_one_line(trained, 
     assert trained.window.statusBar().currentMessage().startswith("Wrote told.csv")
     rows = trained.table("predict_rows_table")
     seen = rows.viewport()
-    qtbot.waitUntil(lambda: seen.visibleRegion().boundingRect().height() > 4 * rows.rowHeight(0), timeout=9000)
+    qtbot.waitUntil(lambda: seen.visibleRegion().boundingRect().height() > 4 * rows.rowHeight(0))
     titles = [column.title for column in rows.model().columns]
     right = [column.right for column in rows.model().columns]
     assert titles[0] == "predicted species"
@@ -208,13 +208,13 @@ def test_large_text_widens_no_window_squeezes_no_field_and_help_comes_into_sight
         own.window.theme.set_scale(150)
         field, words = own.see("fact_missing"), own.see("card_words")
         bottom = lambda: words.mapTo(own.window, words.rect().bottomLeft()).y()  # noqa: E731 - it is asked for again
-        qtbot.waitUntil(lambda: bottom() < field.mapTo(own.window, field.rect().topLeft()).y(), timeout=5000)
-        qtbot.waitUntil(lambda: field.parentWidget().rect().contains(field.geometry()), timeout=5000)
+        qtbot.waitUntil(lambda: bottom() < field.mapTo(own.window, field.rect().topLeft()).y())
+        qtbot.waitUntil(lambda: field.parentWidget().rect().contains(field.geometry()))
         assert own.see("card_words").height() >= 4 * own.window.fontMetrics().lineSpacing()
         page = own.see("body_data").verticalScrollBar()
-        qtbot.waitUntil(lambda: page.maximum() > 0, timeout=5000)
+        qtbot.waitUntil(lambda: page.maximum() > 0)
         own.click("view_rows")
-        qtbot.waitUntil(lambda: page.maximum() == 0, timeout=5000)  # what is out of sight needs no room
+        qtbot.waitUntil(lambda: page.maximum() == 0)  # what is out of sight needs no room
     finally:
         own.window.theme.set_scale(100)
     own.click("view_attributes")
@@ -228,7 +228,7 @@ def test_large_text_widens_no_window_squeezes_no_field_and_help_comes_into_sight
         own.idle()
         window.menus._show_page_help()
         top = lambda: window.help_panel.mapTo(window.gauges.viewport(), QPoint()).y()  # noqa: E731 - asked for again
-        qtbot.waitUntil(lambda: 0 <= top() < window.gauges.viewport().height() / 2, timeout=5000)
+        qtbot.waitUntil(lambda: 0 <= top() < window.gauges.viewport().height() / 2)
     finally:
         window.theme.set_scale(100)
 

@@ -147,8 +147,8 @@ def test_no_page_is_scrolled_sideways_nor_widens_the_window_at_the_largest_text(
         finish(people, f"tab_{page.name}")
         body = people.findChild(QScrollArea, f"body_{page.name}").horizontalScrollBar()
         qtbot.waitUntil(lambda body=body: body.maximum() == 0)
-        qtbot.waitUntil(lambda: no_heading_is_cut(people), timeout=2000)
-        qtbot.waitUntil(lambda: five_lines_are_whole(people), timeout=2000)
+        qtbot.waitUntil(lambda: no_heading_is_cut(people))
+        qtbot.waitUntil(lambda: five_lines_are_whole(people))
         assert people.width() == 1280, page.name
     for way in ("rows", "synthetic", "statistics"):  # nor are settings, whose area has no bar to do it with
         finish(people, f"tab_{way}")

@@ -264,7 +264,8 @@ def test_the_truth_is_a_private_draw_that_the_ledger_notes_first(hands, answer, 
     truth = float(hands.cell(TABLE, MEAN, "truth"))
     assert 18 < truth < 98
     seen = cell(hands, MEAN, "Statistics")
-    assert abs(float(seen.split(" ±")[0]) - truth) < 2
+    # 95 % is ± 0.43, Laplace noise of scale 0.14: a false alarm of 2e-9.
+    assert abs(float(seen.split(" ±")[0]) - truth) < 3
     assert hands.cell(TABLE, MODEL, "truth").startswith(".")
     badges = [b for b in hands.window.page.findChildren(QLabel) if "NOT FOR RELEASE" in b.text().upper()]
     assert [b.isVisible() for b in badges] == [True]

@@ -108,14 +108,14 @@ def test_too_little_memory_is_one_clear_sentence():
 def test_cancel_ends_a_job_that_polls():
     run = start(Job("endless", until_cancelled))
     run.cancel()
-    assert run.wait(5)
+    assert run.wait(60)
     assert run.poll()[-1] == Cancelled()
     assert run.terminal == Cancelled()
 
 
 def test_a_job_that_had_finished_stays_finished():
     run = start(Job("quick", lambda emit, cancel: 1))
-    assert run.wait(5)
+    assert run.wait(60)
     run.cancel()
     assert run.poll() == [Finished(1)]
     assert run.poll() == []
@@ -131,7 +131,7 @@ def test_work_may_not_end_itself():
 def test_events_after_the_end_are_dropped():
     kept: list[Emit] = []
     run = start(Job("leaks its emit", lambda emit, cancel: kept.append(emit)))
-    assert run.wait(5)
+    assert run.wait(60)
     kept[0](Progress(1, 1))
     assert run.poll() == [Finished(None)]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import binomtest, chisquare
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import advanced_epsilon, for_person, round_up, total
@@ -167,14 +167,13 @@ def test_noise_is_discrete_gaussian(noise, sensitivity, rho):
     support = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
     weights = np.exp(-(support**2) / (2 * sigma**2))
     chances = weights / weights.sum()
-    # Cells with fewer than 10 expected draws are counted together.
-    likely = chances * count >= 10
-    seen = np.array([(drawn == k).sum() for k in support[likely]] + [(~np.isin(drawn, support[likely])).sum()])
-    expected = np.append(chances[likely], max(chances[~likely].sum(), 1e-12)) * count
-    kept = expected > 1e-3
-    assert (seen[~kept] == 0).all()
-    statistic = float(((seen[kept] - expected[kept]) ** 2 / expected[kept]).sum())
-    assert chi2.sf(statistic, max(int(kept.sum()) - 1, 1)) > FALSE_ALARM
+    # Cells with fewer than 25 expected draws are counted together, by their exact distribution: of few, the chi-square
+    # limit was wrong in 1 of 30,000 runs.
+    likely = chances * count >= 25
+    seen = np.array([(drawn == k).sum() for k in support[likely]])
+    assert binomtest(count - int(seen.sum()), count, chances[~likely].sum()).pvalue > FALSE_ALARM
+    expected = chances[likely] * (seen.sum() / chances[likely].sum())
+    assert likely.sum() == 1 or chisquare(seen, expected).pvalue > FALSE_ALARM
     assert Share(Decimal(repr(rho)), gaussian=True).variance() == pytest.approx(
         gaussian_variance(1 / math.sqrt(2 * rho))
     )
