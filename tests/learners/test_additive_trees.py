@@ -1,6 +1,7 @@
 """Additive models: accurate with noise, readable, and paid for by ε or by ρ."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -243,9 +244,9 @@ def test_in_a_window_groups_far_apart_are_parted_before_what_moves_most_rows_a_l
     assert model.answers["tree 1: split 1"] == [1]  # smokes = yes; up to .3 of the window it would be age
 
 
-def test_files_of_format_2_mean_what_they_meant_and_a_column_that_is_none_is_refused():
+def test_files_of_former_formats_mean_what_they_meant_and_a_column_that_is_none_is_refused():
     attributes, target, X, y = three_lines(400)
-    for version, trees, corrections in ((2, 10, 0), (3, 1, 3)):
+    for version, trees, corrections, ranges in ((2, 10, 0, 2.8), (3, 1, 3, 2.8), (4, 1, 3, 1.68)):
         made = BoostedTrees(attributes, target, BoostedParameters(epsilon=8.0), Study(np.random.default_rng(1)))
         made.version = version
         model = made.fit(X, y).model_
@@ -253,6 +254,10 @@ def test_files_of_format_2_mean_what_they_meant_and_a_column_that_is_none_is_ref
         read = BoostedModel.from_plain(plain)
         np.testing.assert_array_equal(read.predict(X), model.predict(X))
         assert (plain["format"], len(model.trees_), len(model.corrections_)) == (version, trees, corrections)
+        assert float(sum(read.setting.ranged.values())) == pytest.approx(8 * ranges / math.sqrt(400 * 8 / 6))
+        if corrections:
+            choice, cut = (read.setting.weights[label] for label in ("correction 1: column", "tree 1: split 1"))
+            assert choice == pytest.approx({3: 0.5, 4: 0.4}[version] * cut)
     answers = plain["answers"]
     for column in (-1, 6):  # five columns, and the mean of the numbers
         with pytest.raises(ParameterError, match="correction 2: column"):

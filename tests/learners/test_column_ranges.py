@@ -12,11 +12,10 @@ from workbench.learners import LEARNERS, learner
 from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.ranges import (
+    RANGES,
     cell_count,
     range_counts,
-    range_depth,
     range_scores,
-    range_share,
     windows,
     within_window,
 )
@@ -30,7 +29,7 @@ def test_emptying_a_row_moves_each_score_by_one_at_most_and_none_up(depth):
     values = np.array([-1e9, -100, -99.9, 0, 150, 399.99, 400, 899, 900, 1e9, np.nan])
 
     def scores(column: NDArray[np.float64]) -> NDArray[np.int64]:
-        (found,) = range_scores(range_counts([WIDE], column[:, None], depth), depth, len(values), 20.0)
+        (found,) = range_scores(range_counts([WIDE], column[:, None], depth), depth, len(values), RANGES.worth(20.0))
         return found
 
     moved = [scores(values) - scores(np.delete(values, i)) for i in range(len(values))]
@@ -62,19 +61,19 @@ def test_whole_numbers_keep_whole_bounds_and_bounds_never_widen():
 
 
 def test_with_little_known_nothing_is_asked_and_the_more_is_known_the_less_is_paid():
-    assert range_depth(range_share(30.0) * 30.0) == 0
-    shares = [range_share(known) for known in (50.0, 1e3, 1e5, 1e9)]
+    assert RANGES.depth(RANGES.share(30.0) * 30.0) == 0
+    shares = [RANGES.share(known) for known in (50.0, 1e3, 1e5, 1e9)]
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] < 1e-3
-    assert [range_depth(known) for known in (7, 10, 15, 30, 60, 1e9)] == [1, 2, 4, 6, 8, 8]
+    assert [RANGES.depth(known) for known in (7, 10, 15, 30, 60, 1e9)] == [1, 2, 4, 6, 8, 8]
 
 
 @pytest.mark.parametrize("known", [15.0, 30.0, 60.0, 300.0])
 def test_a_window_that_holds_no_row_wins_once_in_e_cubed_at_most(known):
     """More than 45 of 400 have a chance below 1e-6 where each has one of e^−3."""
-    rows, depth = 1_000, range_depth(known)
+    rows, depth = 1_000, RANGES.depth(known)
     values = np.linspace(-100, 900, rows)  # wide: nothing is won by a narrow window
-    (scores,) = range_scores(range_counts([WIDE], values[:, None], depth), depth, rows, known)
+    (scores,) = range_scores(range_counts([WIDE], values[:, None], depth), depth, rows, RANGES.worth(known))
     generator = np.random.default_rng(3)
     held = [
         within_window(WIDE, depth, int(np.argmax(scores + generator.exponential(rows / known, len(scores))))).bounds()

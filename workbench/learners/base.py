@@ -623,8 +623,8 @@ def _ranged(ask: Ask, setting: Any, counts: Callable[[], NDArray[np.int64]]) -> 
     """Choose the range of each column, where that is declared, and return the setting whose columns have them."""
     if not setting.ranged:
         return setting
-    depth, known = setting.range_depth, setting.range_known
-    scores = range_scores(counts(), depth, setting.rows, known)
+    worth = setting.range_rule.worth(setting.range_known)
+    scores = range_scores(counts(), setting.range_depth, setting.rows, worth)
     return setting.with_ranges(
         {label: ask.largest(label, [own], 1) for label, own in zip(setting.ranged, scores, strict=True)}
     )

@@ -50,6 +50,7 @@ from workbench.learners.forest.trees import (
     losses_of,
     split_counts,
 )
+from workbench.learners.ranges import RANGES, RangeRule
 from workbench.learners.setting import how_many
 from workbench.learners.tasks import REGRESSION
 from workbench.params import ParameterError
@@ -86,7 +87,7 @@ _SHAPES = (
     # Enough to look into the parts: what two columns do together, and where a long column is mostly one part.
     Shape(math.inf, 16, (8, 2, 2), 0.4),
 )
-_CORRECTED_SINCE = 3  # the format
+_CORRECTED_SINCE, _SPARING_SINCE = 3, 4  # the format
 _CORRECTED = (
     *_SHAPES[:3],
     Corrected(2_000.0, 1, (2, 2), 0.5, 32),
@@ -97,7 +98,9 @@ _CORRECTED = (
 )
 """Chosen on 25 tables at n·ε of 1,070 to 100,000: see ``tests/benchmarks/results/boosted_trees.md``."""
 _PARTS = 8  # equal parts of a column that corrects
-_COLUMN = 0.5  # weight of its choice, in those of a level of the tree
+_COLUMN, _COLUMN_BEFORE = 0.4, 0.5  # weight of its choice, in those of a level of the tree
+_RANGES = RangeRule(most=0.12, by_root=1.68, narrow=0.05)
+"""A tree of cuts loses little by bounds that are somewhat too wide, and much by noise in its cuts."""
 _CORRECTION_REACH = 0.3
 _SAMPLING = 9.0  # of an error within the reach a third is its usual deviation
 _WITHOUT_NOISE = Shape(math.inf, 40, (8,), 0.3)
@@ -153,6 +156,10 @@ class BoostedSetting(Setting):
         for _ in range(self.shape.trees):
             yield [every] * len(self.shape.splits)
 
+    @property
+    def range_rule(self) -> RangeRule:
+        return _RANGES if self.version >= _SPARING_SINCE else RANGES
+
     # -- corrections --------------------------------------------------------------------------------------------------
 
     @property
@@ -189,10 +196,11 @@ class BoostedSetting(Setting):
             return super().weights
         turns = [self.turn(number) for number in range(shape.corrections)]
         *levels, leaves = self.labels(0)
-        level = shape.choice / (len(levels) + _COLUMN * len(turns))
+        weight = _COLUMN if self.version >= _SPARING_SINCE else _COLUMN_BEFORE
+        level = shape.choice / (len(levels) + weight * len(turns))
         found = {**dict.fromkeys(levels, level), leaves: (1 - shape.choice) * shape.leaves}
         for column, parts in turns:
-            found |= {column: _COLUMN * level, parts: (1 - shape.choice) * (1 - shape.leaves) / len(turns)}
+            found |= {column: weight * level, parts: (1 - shape.choice) * (1 - shape.leaves) / len(turns)}
         return found
 
     def places(self, cells: Cells, leaves: NDArray[np.int64], column: int) -> NDArray[np.int64]:
@@ -224,7 +232,7 @@ class BoostedModel(ForestModel):
     """
 
     name, task = "boosted-trees", REGRESSION
-    parameters_type, setting_type, version = BoostedParameters, BoostedSetting, _CORRECTED_SINCE
+    parameters_type, setting_type, version = BoostedParameters, BoostedSetting, _SPARING_SINCE
 
     def __init__(self, setting: BoostedSetting, noise: str, answers: Answers) -> None:
         super().__init__(setting, noise, answers)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -29,30 +30,39 @@ DEEPEST = 8
 _QUARTERS = 4
 
 # Chosen on diabetes with round and with wide bounds, of which `tests/benchmarks/results/wide_bounds.md` shows more.
-_MOST_SHARE, _SHARE = 0.2, 2.8  # of ε: as much over the root of n·ε for each column
 _GAP, _SURE = 0.85, 3.0  # of n, by which the best window is ahead of an empty one; and of noises, in 1/ε
-_WORTH, _WORTH_OF_NOISE = 0.08, 2.5  # of n, for half the width; never more than so much over n·ε of the choice
+_WORTH_OF_NOISE = 2.5  # what half the width is worth at most, over n·ε of the choice
 
 
-def range_share(known: float) -> float:
-    """Return the part of ε for the ranges of all columns, where n·ε is ``known`` for each of them."""
-    return min(_MOST_SHARE, _SHARE / math.sqrt(known))
+@dataclass(frozen=True)
+class RangeRule:
+    """What ranges cost, and how narrow they are."""
+
+    most: float = 0.2  # of ε, for the ranges of all columns
+    by_root: float = 2.8  # of ε: as much over the root of n·ε for each column
+    narrow: float = 0.08  # of n, what half the width is worth
+
+    def share(self, known: float) -> float:
+        """Return the part of ε for the ranges of all columns, where n·ε is ``known`` for each of them."""
+        return min(self.most, self.by_root / math.sqrt(known))
+
+    def worth(self, known: float) -> float:
+        """Return the part of n that half the width is worth, where n·ε is ``known`` for the choice of one range."""
+        return min(self.narrow, _WORTH_OF_NOISE / known)
+
+    def depth(self, known: float) -> int:
+        """Return how often the bounds may be halved, where n·ε is ``known`` for the choice of one range; 0: not at all.
+
+        So often that neither what narrowness is worth nor the largest noise takes an empty window for the best one.
+        """
+
+        def lead(depth: int) -> float:
+            return depth * self.worth(known) + (math.log(len(windows(depth))) + _SURE) / known
+
+        return max(depth for depth in range(DEEPEST + 1) if depth == 0 or lead(depth) <= _GAP)
 
 
-def range_depth(known: float) -> int:
-    """Return how often the bounds may be halved, where n·ε is ``known`` for the choice of one range; 0: not at all.
-
-    So often that neither what narrowness is worth nor the largest noise takes an empty window for the best one.
-    """
-
-    def lead(depth: int) -> float:
-        return depth * _worth(known) + (math.log(len(windows(depth))) + _SURE) / known
-
-    return max(depth for depth in range(DEEPEST + 1) if depth == 0 or lead(depth) <= _GAP)
-
-
-def _worth(known: float) -> float:
-    return min(_WORTH, _WORTH_OF_NOISE / known)
+RANGES = RangeRule()
 
 
 @lru_cache(maxsize=DEEPEST + 1)
@@ -86,20 +96,19 @@ def range_counts(attributes: Sequence[Attribute], X: NDArray[np.float64], depth:
     return found.reshape(len(attributes), size)
 
 
-def range_scores(counts: NDArray[np.int64], depth: int, rows: int, known: float) -> NDArray[np.int64]:
+def range_scores(counts: NDArray[np.int64], depth: int, rows: int, worth: float) -> NDArray[np.int64]:
     """Return the score of each window for each column (c, w).
 
     Args:
         counts: of :func:`range_counts` (c, cells).
         depth: of the windows.
         rows: public n.
-        known: n·ε of the choice.
+        worth: what half the width is worth, of n.
     """
     k, first, end = windows(depth).T
     below = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
     np.cumsum(counts, axis=1, out=below[:, 1:])
-    worth = k * int(rows * _worth(known))
-    return np.asarray(np.take(below, end, axis=1) - np.take(below, first, axis=1) + worth)
+    return np.asarray(np.take(below, end, axis=1) - np.take(below, first, axis=1) + k * int(rows * worth))
 
 
 @lru_cache(maxsize=2048)  # a study chooses the same ones again and again

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from workbench.data.schema import Attribute
 from workbench.learners.checks import checked_schema, plain_part
 from workbench.learners.encoding import Encoding
-from workbench.learners.ranges import narrowed, range_depth, range_share, windows
+from workbench.learners.ranges import RANGES, RangeRule, narrowed, windows
 from workbench.params import ParameterError, Parameters, choice, integer, real
 from workbench.privacy.accounting.event import exact, floor_double
 from workbench.privacy.central.share import Budget, QueryEvent, Share
@@ -199,6 +199,11 @@ class FitSetting(Generic[Chosen]):
         # A wrong range of the target spoils the model, that of a column only this column.
         return [2.0 if j == len(self.attributes) else 1.0 for j in self._rangeable]
 
+    @property
+    def range_rule(self) -> RangeRule:
+        """What ranges cost, and how narrow they are."""
+        return RANGES
+
     @cached_property
     def _divided(self) -> tuple[Decimal, Decimal]:
         """ε or ρ of the ranges and of all else; they sum to the whole exactly."""
@@ -206,8 +211,8 @@ class FitSetting(Generic[Chosen]):
         found, columns = 0.0, sum(self._range_weights)
         if columns:
             known = self.rows * self._given / columns
-            found = range_share(known)
-            if range_depth(known * found) < 1:  # noise would choose
+            found = self.range_rule.share(known)
+            if self.range_rule.depth(known * found) < 1:  # noise would choose
                 found = 0.0
         if not found:
             return Decimal(0), amount
@@ -241,7 +246,7 @@ class FitSetting(Generic[Chosen]):
     @cached_property
     def range_depth(self) -> int:
         """How often the bounds of a column may be halved."""
-        return max(1, range_depth(self.range_known))
+        return max(1, self.range_rule.depth(self.range_known))
 
     def range_events(self) -> tuple[QueryEvent, ...]:
         """Return what the ranges cost, one event a column."""
