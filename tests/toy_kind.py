@@ -11,7 +11,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,8 @@ def counting(plan: Plan, asked: Counting, epsilon: Decimal, delta: Decimal, rows
     def counted(table: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> list[int]:
         return ask("rows", [table.rows - table.column(asked.column).null_count()], 1)
 
-    def files(answers: list[int], cancel: CancelToken) -> Made:
-        return Made(f"rows\n{max(asked.least, answers[0])}\n".encode(), {"answer": answers[0]})
+    def files(answers: list[int], cancel: CancelToken) -> WorkOutput:
+        return WorkOutput(f"rows\n{max(asked.least, answers[0])}\n".encode(), {"answer": answers[0]})
 
     return Work(
         kind="counting",

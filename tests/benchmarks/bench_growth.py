@@ -99,7 +99,7 @@ def take_steps(arguments: list[str]) -> None:
     from workbench.statistics.queries import Counted
     from workbench.synth import synthesis
     from workbench.synth.columns import CountedTables
-    from workbench.work.work import ReadByColumns, Sums
+    from workbench.work.work import ColumnReader, Sums
 
     def in_order(items: Iterable[Any], work: Callable[[Any], Any], *_: Any) -> Iterator[Any]:
         return map(work, items)
@@ -108,9 +108,9 @@ def take_steps(arguments: list[str]) -> None:
         place.in_order = in_order  # type: ignore[attr-defined]
     table_reader.digesting = _one_after_the_other  # type: ignore[assignment]
     clock, sent = _Clock(), [0]
-    whole = ReadByColumns.take
+    whole = ColumnReader.take
 
-    def taken(self: ReadByColumns, found: Any) -> None:
+    def taken(self: ColumnReader, found: Any) -> None:
         sent[0] += len(pickle.dumps(found, protocol=5))
         whole(self, found)
 
@@ -119,7 +119,7 @@ def take_steps(arguments: list[str]) -> None:
         (file, "guess_encoding", "form of the file"),
         (file, "regular_shape", "form of the file"),
         (RegularRows, "_read", "text of the cells"),
-        (ReadByColumns, "of_part", "values checked, cells"),
+        (ColumnReader, "of_part", "values checked, cells"),
         (Marking, "of_part", "marks of the account"),
         (Marking, "take", "marks of the account"),
         (Counted, "made", "counts"),
@@ -135,7 +135,7 @@ def take_steps(arguments: list[str]) -> None:
         (DrawFile, "write", "writing, SHA-256"),
     ):
         clock.step(place, name, label)
-    ReadByColumns.take = taken  # type: ignore[method-assign]
+    ColumnReader.take = taken  # type: ignore[method-assign]
     begun = time.process_time()
     code = main(arguments)
     assert code == 0

@@ -279,7 +279,7 @@ def test_planned_names_settle_header_and_delimiter_of_a_doubled_header(file):
     assert not read_table(file).dialect.header  # type: ignore[union-attr]
     table = read_table(file, None, ["x", "x.1"])
     assert table.names == ("x", "x.1")
-    assert table.doubts == ()
+    assert table.ambiguities == ()
 
 
 def test_blank_names_keep_their_own_rule(file):

@@ -18,8 +18,8 @@ from PIL import Image
 from workbench.data import isolated_child
 from workbench.data.images import archive_contents, image_set
 from workbench.data.images.class_folders import is_loose, read_loose
-from workbench.data.images.image_reader import ImageOptions, is_image_set, of_class_folders, read_images
-from workbench.data.images.image_set import EXAMPLES, MOST_CLASSES, ImageSet, ImageShape, overview, small
+from workbench.data.images.image_reader import ImageOptions, has_class_folders, is_image_set, read_images
+from workbench.data.images.image_set import EXAMPLES, MOST_CLASSES, ImageSet, ImageShape, overview, thumbnail
 from workbench.params import CancelledError, InputError
 from workbench.release.ledger.identity import identify
 from workbench.signals.cancel import CancelToken
@@ -193,7 +193,7 @@ def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path):
     assert found.taken == "names of the classes and size of the images"
     assert read_images(root, ImageOptions(classes=("dog", "cat", "empty"), image_size=4)).taken == ""
     assert is_image_set(root)
-    assert of_class_folders(root)
+    assert has_class_folders(root)
     with pytest.raises(InputError, match="the folder cat is not a declared class"):
         read_images(root, ImageOptions(classes=("dog", "bird")))
     (root / "cat" / "other.png").write_bytes(png(pixels((9, 8, 3))))
@@ -348,7 +348,7 @@ def test_every_class_is_counted_and_a_few_of_its_images_are_kept_small():
 
 def test_a_small_image_stays_as_it_is():
     image = np.arange(3 * 8 * 8, dtype=np.uint8).reshape(3, 8, 8)
-    assert np.array_equal(small(image), image)
+    assert np.array_equal(thumbnail(image), image)
 
 
 # -- What a small file unfolds into is compared with the free memory before it is taken, and refused in a sentence

@@ -13,7 +13,7 @@ from workbench.data.columns import profile as module
 from workbench.data.columns.missing import with_codes
 from workbench.data.columns.profile import profile
 from workbench.data.columns.values import codes, numbers
-from workbench.data.reading_options import over, reading_of
+from workbench.data.reading_options import merge_options, reading_of
 from workbench.data.schema import GUESS, Attribute
 from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params import InputError, ParameterError
@@ -88,7 +88,7 @@ def test_marks_that_the_rows_suggest_are_a_guess_of_the_plan(file):
     assert found is not None
     assert (found.missing, found.origin) == (("NA", "none"), GUESS)
     stated = ReadOptions(header="yes", missing=("NA",))
-    assert over(ReadOptions(), reading_of(read_table(file, stated), stated)).missing == ("NA",)
+    assert merge_options(ReadOptions(), reading_of(read_table(file, stated), stated)).missing == ("NA",)
 
 
 def test_the_command_line_states_marks_once_for_describe_and_plan(file, tmp_path, capsys):

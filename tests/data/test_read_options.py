@@ -310,4 +310,4 @@ def test_the_first_row_that_repeats_stated_names_is_told(tmp_path):
     table = read_table(path, ReadOptions(names=("a", "b")))
     assert table.rows == 2
     assert "use --header yes if it is the header" in " ".join(table.notices)
-    assert table.doubts == ()
+    assert table.ambiguities == ()

@@ -200,7 +200,7 @@ def test_a_plain_table_is_never_in_doubt(tmp_path):
         read = read_table(path)
         assert read.dialect is not None
         assert read.dialect.header
-        assert read.doubts == ()
+        assert read.ambiguities == ()
         read.require_certain()
 
 
@@ -258,10 +258,10 @@ def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(tmp_path, cont
     with pytest.raises(InputError) as refusal:
         read.require_certain()
     assert str(refusal.value) == f"{told} ({path}); state the option that is right"
-    (doubt,) = read.doubts
+    (doubt,) = read.ambiguities
     assert doubt.option == doubt.candidates[0].option
     settled = read_table(path, ReadOptions(**stated))
-    assert settled.doubts == ()
+    assert settled.ambiguities == ()
     assert settled.frame.equals(read.frame)
 
 
@@ -275,7 +275,7 @@ def test_all_doubts_are_told_at_once(tmp_path):
 def test_each_candidate_reads_the_file_as_it_says(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("id,size\n1,25 m²\n2,30 m²\n3,5 €\n".encode("cp1252"))
-    (doubt,) = read_table(path).doubts
+    (doubt,) = read_table(path).ambiguities
     assert doubt.candidates[0].value == "cp1252"
     assert len({candidate.cells for candidate in doubt.candidates}) == len(doubt.candidates) > 1
     for candidate in doubt.candidates:
@@ -286,7 +286,7 @@ def test_each_candidate_reads_the_file_as_it_says(tmp_path):
 def test_a_doubt_that_is_written_out_shows_no_cell(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("id,size\n1,Café\n".encode("cp1252"))
-    (doubt,) = read_table(path).doubts
+    (doubt,) = read_table(path).ambiguities
     assert "Café" in doubt.readings()
     assert "Caf" not in repr(doubt)
 
@@ -294,8 +294,8 @@ def test_a_doubt_that_is_written_out_shows_no_cell(tmp_path):
 def test_names_of_a_plan_settle_the_delimiter(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("d;b,c\nx;y,1\nx;y,2\n")
-    assert read_table(path).doubts
-    assert read_table(path, names=["d", "b,c"]).doubts == ()
+    assert read_table(path).ambiguities
+    assert read_table(path, names=["d", "b,c"]).ambiguities == ()
 
 
 def test_stated_bare_marks_leave_double_quotes_as_they_stand(tmp_path):
@@ -304,7 +304,7 @@ def test_stated_bare_marks_leave_double_quotes_as_they_stand(tmp_path):
     stated = ReadOptions(quote="'", escape="bare")
     assert read_table(path).frame.row(0) == ("won't", 'say "hi"')
     assert read_table(path, stated).frame.row(0) == ("won't", 'say ""hi""')
-    assert read_table(path, stated).doubts == ()
+    assert read_table(path, stated).ambiguities == ()
 
 
 def test_an_escape_that_does_not_fit_is_refused(tmp_path):

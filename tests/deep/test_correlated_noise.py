@@ -199,7 +199,7 @@ def test_what_it_cannot_be_combined_with_is_refused_in_a_sentence():
         plan(bands=11).schedule(200)
     assert plan(bands=10).schedule(200).event.sample_rate == 1.0
     with pytest.raises(UndeclaredError, match="of steps of all rows"):
-        steps_of(plan().schedule(200).event).elsewhere()
+        steps_of(plan().schedule(200).event).remote()
 
 
 # -- pauses ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QDragEnterEvent, QDragLeaveEvent, Q
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
 from workbench.data import table
-from workbench.data.last_rows import ending
+from workbench.data.last_rows import last_row_notices
 from workbench.data.table_reader import read_table
 from workbench.gui.pages.data.dialect import lines_near, notices_in_words
 from workbench.gui.shell.main_window import MainWindow
@@ -206,7 +206,9 @@ FIRST = (
 
 def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands, tmp_path, idle, monkeypatch):
     looks: list[threading.Thread] = []
-    monkeypatch.setattr(table, "ending", lambda rows: (looks.append(threading.current_thread()), ending(rows))[1])
+    monkeypatch.setattr(
+        table, "ending", lambda rows: (looks.append(threading.current_thread()), last_row_notices(rows))[1]
+    )
     open_file(window, tmp_path, idle, CELLS)
     assert f"⚠ The {FIRST}" in hands.text("data_notices")
     assert hands.text("data_notices").endswith("The fields named here are under “How it is read”.")

@@ -17,7 +17,7 @@ from learner_conformance import CheckingNoise, Heard, spent
 
 import workbench.learners
 from workbench.cli.main import main
-from workbench.data.person_join import joined
+from workbench.data.person_join import join_on_person
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import LEARNERS, Learner, learner
@@ -102,7 +102,7 @@ def heard(emptied: str, key: int, script: dict[str, list[int]]) -> tuple[Heard, 
         Table(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), names[-1])
         for rows, names in zip(sides, (("who", "days"), ("who", "age", "sex")), strict=True)
     )
-    rows = PLAN.rows_of(joined(left, right, "who", "who", SeededEntropy(key)), SeededEntropy(key + 1))
+    rows = PLAN.rows_of(join_on_person(left, right, "who", "who", SeededEntropy(key)), SeededEntropy(key + 1))
     chosen, noise = learner("naive-bayes"), CheckingNoise(script, None)
     estimator = unfitted(chosen, chosen.parameters.from_plain({"epsilon": EPSILON, "noise_limit": 1e6}), PLAN, "sex")
     fit_on(estimator.set_params(noise=noise), rows, columns_of(PLAN, "sex"))

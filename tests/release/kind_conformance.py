@@ -22,7 +22,7 @@ import pytest
 from asks import exact_ask, released_ask, study_ask
 from release_cases import certificate_of, die_at, forge, names_in, run_to_exit, statuses
 
-from workbench.data.person_join import Join, joined
+from workbench.data.person_join import Join, join_on_person
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, CancelledError
 from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
@@ -115,7 +115,9 @@ class Case:
         second = dataclasses.replace(case.table, frame=frame, source="second.csv")
         first = dataclasses.replace(case.table, frame=case.table.frame.drop(last))
         plan = dataclasses.replace(case.plan, join=Join(on=PERSON))
-        return dataclasses.replace(case, plan=plan, table=joined(first, second, PERSON, PERSON, SeededEntropy(4)))
+        return dataclasses.replace(
+            case, plan=plan, table=join_on_person(first, second, PERSON, PERSON, SeededEntropy(4))
+        )
 
     def without(self, person: str) -> Table:
         """The table with all rows of a person emptied; of a joined one, in both of the two."""
@@ -128,7 +130,7 @@ class Case:
         of = self.table.joined
         if of is None:
             return emptied(self.table)
-        return joined(emptied(of.first), emptied(of.second), PERSON, PERSON, SeededEntropy(4))
+        return join_on_person(emptied(of.first), emptied(of.second), PERSON, PERSON, SeededEntropy(4))
 
 
 # -- an Ask that keeps what it is asked -------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 FORMATS = {".csv": "csv", ".json": "json"}
 WHOLE = {"out.csv", "out.csv.certificate.json"}
@@ -63,7 +63,7 @@ def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> Work:
             "request": {"count": "Graz"},
             "room": 100,
             "ask": counted,
-            "files": lambda answers, cancel: Made(f"graz\n{answers[0]}\n".encode(), {"lines": 2}),
+            "files": lambda answers, cancel: WorkOutput(f"graz\n{answers[0]}\n".encode(), {"lines": 2}),
             **keys,
         }
     )
@@ -82,7 +82,7 @@ def test_facts_that_no_certificate_can_hold_are_refused_where_they_are_made(tmp_
     ledger = tmp_path / "l.sqlite"
     facts: Any = [("lines", 2)]
     with pytest.raises(TypeError, match="the facts of a release are a mapping, not a list"):
-        release(ledger, tmp_path / "a.csv", toy_work(files=lambda answers, cancel: Made(b"", facts)))
+        release(ledger, tmp_path / "a.csv", toy_work(files=lambda answers, cancel: WorkOutput(b"", facts)))
     assert statuses(ledger) == ["void"]
     assert not [name for name in names_in(tmp_path) if name.startswith("a.csv")]
 

@@ -28,7 +28,7 @@ from workbench.statistics.request import Request, Statistic
 from workbench.synth import fit, mst, synthesis
 from workbench.synth.parameters import SynthesisParameters
 from workbench.work.ask import Ask
-from workbench.work.work import Made
+from workbench.work.work import WorkOutput
 
 ROWS = [("999", "b"), ("0", "a"), ("0", "a"), ("4", "a")]
 TABLE = Table(pl.DataFrame(ROWS, schema={"x": pl.String, "g": pl.String}, orient="row"), "hostile.csv")
@@ -220,7 +220,9 @@ class Understated(TestCountsAndHistograms):
             present = 2 * (rows.rows - rows.column("x").null_count())
             return {event.label: ask(event.label, [present], 1) for event in case.work.events}
 
-        return case.of(dataclasses.replace(case.work, ask=asked, files=lambda answers, cancel: Made(b"", answers)))
+        return case.of(
+            dataclasses.replace(case.work, ask=asked, files=lambda answers, cancel: WorkOutput(b"", answers))
+        )
 
 
 def test_a_sensitivity_that_is_too_small_is_found():

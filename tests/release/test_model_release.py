@@ -39,7 +39,7 @@ from workbench.release.release_path import Destination, Released, ReleaseRequest
 from workbench.release.statements import Persons, model_statement
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.work.noise import Charged
-from workbench.work.work import Made
+from workbench.work.work import WorkOutput
 
 INPUTS = (
     Attribute(name="age", kind="integer", lower=0, upper=120),
@@ -47,7 +47,7 @@ INPUTS = (
 )
 
 
-def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Made:
+def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> WorkOutput:
     charge(loss_of("1.5", delta))
     parameters = STANDARDIZE.parameters.from_plain({"epsilon": 1.5})
     estimator = STANDARDIZE.private(INPUTS[:1], INPUTS[1], parameters, Charged(lambda cost: None))
@@ -72,7 +72,7 @@ def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Mad
 def release(
     ledger: Path,
     target: Path,
-    train: Callable[..., Made] = trained,
+    train: Callable[..., WorkOutput] = trained,
     of: str = "age",
     *,
     replace: bool = False,
@@ -122,14 +122,14 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder, ledger)
 
 
 def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(folder, ledger):
-    def free(charge: Charge) -> Made:
+    def free(charge: Charge) -> WorkOutput:
         return trained(lambda cost: None)
 
-    def twice(charge: Charge) -> Made:
+    def twice(charge: Charge) -> WorkOutput:
         charge(loss_of("0.1"))
         return trained(charge)
 
-    def seeded(charge: Charge) -> Made:
+    def seeded(charge: Charge) -> WorkOutput:
         return trained(charge, releasable=False)
 
     for train, sentence in ((free, "never charged"), (twice, "charged once"), (seeded, "seeded noise")):
@@ -148,7 +148,7 @@ def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(
     "error", [CancelledError(), KeyboardInterrupt(), RuntimeError("bug")], ids=lambda e: type(e).__name__
 )
 def test_a_run_that_fails_is_void_unless_its_figures_were_watched(folder, ledger, watched, status, error):
-    def fail(charge: Charge) -> Made:
+    def fail(charge: Charge) -> WorkOutput:
         trained(charge)
         raise error
 
@@ -192,7 +192,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     """The attack: fill the folder while the training runs, copy the finished model, get the charge back."""
     target = folder / "model"
 
-    def filled(charge: Charge) -> Made:
+    def filled(charge: Charge) -> WorkOutput:
         done = trained(charge)
         target.mkdir()
         (target / "theirs").write_text("x")
@@ -205,7 +205,7 @@ def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_o
     with pytest.raises(InputError, match="is not yet published under this name"):
         release(ledger, target, of="pay")
 
-    def never(charge: Charge) -> Made:
+    def never(charge: Charge) -> WorkOutput:
         raise AssertionError("trained again")
 
     done = release(ledger, target, never)
@@ -357,7 +357,7 @@ def test_every_change_of_a_model_is_found(folder, ledger):
 
 
 def test_a_card_that_does_not_fit_its_schema_is_void(folder, ledger):
-    def unfit(charge: Charge) -> Made:
+    def unfit(charge: Charge) -> WorkOutput:
         done = trained(charge)
         return replace(done, method={**done.method, "inputs": [{"name": 90817263}]})
 

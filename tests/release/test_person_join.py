@@ -18,8 +18,8 @@ from test_persons import Keys, distribution, loss
 from workbench.data import person_join as joining
 from workbench.data import table_reader
 from workbench.data.csv import encoding, regular_rows
-from workbench.data.person_join import Join, joined, matched
-from workbench.data.persons import whose
+from workbench.data.person_join import Join, join_on_person, persons_matched
+from workbench.data.persons import person_codes
 from workbench.data.table import Table
 from workbench.data.table_reader import read_table
 from workbench.learners import learner
@@ -75,22 +75,22 @@ NAMES = st.sampled_from(["a", "b", " a", "", None])
     st.lists(st.tuples(NAMES, st.sampled_from(["f", "m", None])), max_size=6),
 )
 def test_each_row_has_what_one_row_of_its_person_says(left, right):
-    made = joined(visits(left), people(right), "who", "patient")
+    made = join_on_person(visits(left), people(right), "who", "patient")
     assert made.frame.select("who", "city").equals(visits(left).frame)
     chosen: dict[str, str | None] = {}
-    for name, sex in zip(whose(made, "who").to_list(), made.column("sex").to_list(), strict=True):
+    for name, sex in zip(person_codes(made, "who").to_list(), made.column("sex").to_list(), strict=True):
         possible = [value for other, value in right if name and other is not None and other.strip() == name]
         assert sex in (possible or [None])
         if name is not None:
             assert chosen.setdefault(name, sex) == sex  # the same one beside all of her rows
     there = {str(name).strip() for name, _ in left if name} & {str(name).strip() for name, _ in right if name}
-    assert matched(made) == len(there - {""})
+    assert persons_matched(made) == len(there - {""})
 
 
 def test_each_row_of_a_person_is_chosen_in_the_same_share_of_all_orders_of_the_keys():
     right = people([("a", "0"), ("b", "x"), ("a", "1"), ("a", "2")])
     found = [
-        joined(visits([("a", None)]), right, "who", "patient", Keys(keys)).column("sex")[0]
+        join_on_person(visits([("a", None)]), right, "who", "patient", Keys(keys)).column("sex")[0]
         for keys in itertools.permutations(range(4))
     ]
     assert [found.count(str(row)) for row in range(3)] == [8, 8, 8]
@@ -98,7 +98,7 @@ def test_each_row_of_a_person_is_chosen_in_the_same_share_of_all_orders_of_the_k
 
 def test_a_second_column_of_the_same_name_gets_another_one():
     right = Table(pl.DataFrame({"id": ["a"], "city": ["Wien"], "age": ["3"]}), "more.csv")
-    made = joined(visits([("a", "Graz")]), right, "who", "id")
+    made = join_on_person(visits([("a", "Graz")]), right, "who", "id")
     assert made.frame.row(0) == ("a", "Graz", "Wien", "3")
     assert made.names == ("who", "city", "city_2", "age")
 
@@ -113,7 +113,7 @@ def test_a_second_column_of_the_same_name_gets_another_one():
 )
 def test_tables_that_cannot_be_one_are_refused(right, on, code):
     with pytest.raises(InputError) as refused:
-        joined(visits([("a", "Graz")]), Table(pl.DataFrame(right), "right.csv"), "who", on)
+        join_on_person(visits([("a", "Graz")]), Table(pl.DataFrame(right), "right.csv"), "who", on)
     assert refused.value.code == code
 
 
@@ -124,12 +124,12 @@ def test_a_table_in_parts_is_joined_as_one_in_memory(tmp_path, monkeypatch):
     pl.DataFrame({"who": [f"p{n % 7}" for n in range(300)], "city": ["Graz"] * 300}).write_csv(tmp_path / "l.csv")
     pl.DataFrame({"patient": [f"p{n}" for n in range(90)], "sex": ["f", "m"] * 45}).write_csv(tmp_path / "r.csv")
     left, right = (read_table(tmp_path / name) for name in ("l.csv", "r.csv"))
-    made = joined(left, right, "who", "patient")
+    made = join_on_person(left, right, "who", "patient")
     assert made.in_parts
     cells = pl.concat([part.frame for part in made.parts(50)])
     assert cells["sex"].to_list() == [("f", "m")[n % 7 % 2] for n in range(300)]
-    assert cells.equals(joined(left.replaced(frame=left.replaced().frame), right, "who", "patient").frame)
-    assert matched(made) == 7
+    assert cells.equals(join_on_person(left.replaced(frame=left.replaced().frame), right, "who", "patient").frame)
+    assert persons_matched(made) == 7
     assert plan_of(3).rows_of(made).in_parts
 
 
@@ -140,7 +140,9 @@ def moved(left: Side, right: Side, most: int, keys: tuple[Sequence[int], Sequenc
     """In how many rows the tables differ that are read, for given keys; each has to be empty where she is."""
     plan = dataclasses.replace(plan_of(most), join=Join(on="patient"))
     here, there = (
-        plan.rows_of(joined(visits(one), people(two), "who", "patient", Keys(tuple(keys[1]))), Keys(tuple(keys[0])))
+        plan.rows_of(
+            join_on_person(visits(one), people(two), "who", "patient", Keys(tuple(keys[1]))), Keys(tuple(keys[0]))
+        )
         for one, two in ((left, right), (without(left, person), without(right, person)))
     )
     pairs = [(a, b) for a, b in zip(here.frame.rows(), there.frame.rows(), strict=True) if a != b]
@@ -167,7 +169,7 @@ def worst(most: int, neighbours: Callable[[Side, Side], Iterator[tuple[Side, Sid
 
     def chances(left: Side, right: Side) -> Any:
         orders = list(itertools.permutations(range(len(right))))
-        tables = [joined(visits(left), people(right), "who", "patient", Keys(keys)) for keys in orders]
+        tables = [join_on_person(visits(left), people(right), "who", "patient", Keys(keys)) for keys in orders]
         return sum(np.asarray(distribution(plan, each)) for each in tables) / len(orders)
 
     for values in ("fff", "ffm", "fmm"):
@@ -183,7 +185,7 @@ def persons_of(left: Side, right: Side) -> Iterator[tuple[Side, Side]]:
 
 @pytest.mark.parametrize("most", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_noisy_rows_tell_no_more_of_a_person_than_what_is_charged(most, tmp_path):
-    table = joined(visits([("a", "Graz")]), people([("a", "f")]), "who", "patient")
+    table = join_on_person(visits([("a", "Graz")]), people([("a", "f")]), "who", "patient")
     assert float(prepare_rows(plan_of(most), table, destination(tmp_path / "o.csv")).cost.epsilon) == most
     found = worst(most, persons_of)
     assert 0.9 * most < found <= most + 1e-9  # nothing is wasted
@@ -192,7 +194,7 @@ def test_noisy_rows_tell_no_more_of_a_person_than_what_is_charged(most, tmp_path
 def test_a_second_table_that_is_not_cut_to_one_row_of_a_person_is_caught(monkeypatch):
     monkeypatch.setattr(joining, "kept_rows", lambda ids, *given, **named: np.zeros(sum(map(len, ids)), np.int32))
     with pytest.raises(pl.exceptions.PolarsError):
-        joined(visits([("a", "Graz")]), people([("a", "f"), ("a", "m")]), "who", "patient")
+        join_on_person(visits([("a", "Graz")]), people([("a", "f"), ("a", "m")]), "who", "patient")
 
 
 def test_a_choice_that_looks_at_other_persons_is_caught(monkeypatch):
@@ -215,14 +217,14 @@ def test_a_choice_that_looks_at_other_persons_is_caught(monkeypatch):
 
 def test_a_plan_and_a_table_that_join_otherwise_are_refused():
     left, right = visits([("a", "Graz")]), people([("a", "f")])
-    made, plan = joined(left, right, "who", "patient"), plan_of(1)
+    made, plan = join_on_person(left, right, "who", "patient"), plan_of(1)
     without_unit = Plan.from_plain({"epsilon": 1.0, "column": [{"name": "who", **DROP}, CITY, SEX]})
     for given_plan, given_table, code in (
         (plan, left, "join-missing"),
         (dataclasses.replace(plan, join=None), made, "join-unplanned"),
         (dataclasses.replace(plan, join=Join(on="sex")), made, "join-unplanned"),
         (without_unit, made, "join-unplanned"),
-        (plan, joined(left, right, "city", "patient"), "join-unit"),
+        (plan, join_on_person(left, right, "city", "patient"), "join-unit"),
     ):
         with pytest.raises(InputError) as refused:
             given_plan.rows_of(given_table)
@@ -261,7 +263,7 @@ def second() -> Table:
 
 
 def both() -> Table:
-    return joined(first(), second(), "who", "patient")
+    return join_on_person(first(), second(), "who", "patient")
 
 
 ONE = {
@@ -311,7 +313,7 @@ def test_statistics_of_joined_tables_say_so_and_verify(tmp_path):
 
 def test_a_row_that_became_a_blank_line_leaves_the_public_number_of_rows_as_it_is(tmp_path):
     emptied = dataclasses.replace(people(RIGHT[:3] + RIGHT[4:]), blank_lines=(3,))
-    done = released(tmp_path, "s.csv", joined(first(), emptied, "who", "patient"))
+    done = released(tmp_path, "s.csv", join_on_person(first(), emptied, "who", "patient"))
     assert done.document["joined_rows"] == len(RIGHT)
 
 

@@ -18,7 +18,7 @@ from release_cases import certificate_of
 from workbench.data import persons, table_reader
 from workbench.data.cluster_parts import Workers
 from workbench.data.csv import encoding, regular_rows
-from workbench.data.persons import of_persons
+from workbench.data.persons import limit_rows_per_person
 from workbench.data.table import Table
 from workbench.data.table_reader import read_table
 from workbench.learners import learner
@@ -53,7 +53,7 @@ def table_of(who: list[str | None], city: list[str | None]) -> Table:
 
 
 def _kept(table: Table, most: int, coins: Any) -> list[bool]:
-    return of_persons(table, "who", most, coins).column("city").is_not_null().to_list()
+    return limit_rows_per_person(table, "who", most, coins).column("city").is_not_null().to_list()
 
 
 class Keys:

@@ -22,7 +22,7 @@ from scipy.stats import chi2
 from workbench.data import table_reader
 from workbench.data.csv import encoding, regular_rows
 from workbench.data.csv.regular_rows import RegularRows
-from workbench.data.reading_options import over
+from workbench.data.reading_options import merge_options
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.data.table_reader import read_table
@@ -190,7 +190,7 @@ def test_a_release_with_a_comma_and_counted_values_is_verified_in_parts(tmp_path
     ]
     reading = {"delimiter": ";", "decimal": ",", "header": "yes"}
     plan = Plan.from_plain({"epsilon": 4.0, "column": columns, "reading": reading})
-    table = read_table(source, over(table_reader.ReadOptions(), plan.reading))
+    table = read_table(source, merge_options(table_reader.ReadOptions(), plan.reading))
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         release_prepared(prepare_rows(plan, table, destination(target)), ledger)
     monkeypatch.setattr("workbench.data.rows_in_parts._SHARE_OF_FREE", 0.0)  # nothing is read whole

@@ -31,7 +31,7 @@ from workbench.sanitize.plan import Plan
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, ignore
-from workbench.work.ask import DrawsElsewhere, UndeclaredError
+from workbench.work.ask import RemoteDraws, UndeclaredError
 
 EVENT = PureDp(Decimal("0.3"), "a")
 ROWS = 110
@@ -82,14 +82,14 @@ def same_rows(found: pl.DataFrame, frame: pl.DataFrame) -> bool:
 
 
 def test_copies_draw_and_the_original_accepts_one_draw_of_each_part():
-    leave = released_ask([EVENT]).elsewhere({"a": 0.3}, 2)
+    leave = released_ask([EVENT]).remote({"a": 0.3}, 2)
     with pytest.raises(UndeclaredError, match="where draws are accepted, none is made"):
         leave.random_bits("a", 0.3)
     with pytest.raises(UndeclaredError, match="not every part"):
         leave.finish()
     assert [leave.accept(part) for part in (1, 1, 0, 1, 2)] == [True, False, True, False, False]
     leave.finish()
-    there: DrawsElsewhere = copy(leave)
+    there: RemoteDraws = copy(leave)
     assert isinstance(there.random_bits("a", 0.3), OsEntropy)
     for label, epsilon in (("a", 0.31), ("b", 0.1), ("a", float("nan"))):
         with pytest.raises(UndeclaredError, match="is not declared for a draw"):
@@ -101,19 +101,19 @@ def test_copies_draw_and_the_original_accepts_one_draw_of_each_part():
 
 def test_a_leave_serves_its_event_once_and_for_its_amount():
     ask = released_ask([EVENT])
-    ask.elsewhere({"a": 0.3}, 1)
+    ask.remote({"a": 0.3}, 1)
     assert ask.left == []
     with pytest.raises(UndeclaredError, match="asked before"):
         ask.local("a", 0.3)
     for label, epsilon in (("a", 0.31), ("b", 0.1)):
         with pytest.raises(UndeclaredError):
-            released_ask([EVENT]).elsewhere({label: epsilon}, 1)
+            released_ask([EVENT]).remote({label: epsilon}, 1)
 
 
 def test_nothing_but_the_operating_systems_random_bits_goes_elsewhere():
     for ask in (study_ask([EVENT]), exact_ask(), ask_by(ReleasedNoise(), [EVENT], ChaCha20Entropy())):
         with pytest.raises(UndeclaredError, match="only a release"):
-            ask.elsewhere({"a": 0.3}, 1)
+            ask.remote({"a": 0.3}, 1)
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------
@@ -285,8 +285,8 @@ def test_another_scheduler_draws_what_the_dead_one_has_not(tmp_path, monkeypatch
                 own.file.write_text(other.file.read_text())  # as the new scheduler would, in its place
 
         drawn: list[int] = []
-        accept = DrawsElsewhere.accept
-        monkeypatch.setattr(DrawsElsewhere, "accept", lambda leave, part: drawn.append(part) or accept(leave, part))
+        accept = RemoteDraws.accept
+        monkeypatch.setattr(RemoteDraws, "accept", lambda leave, part: drawn.append(part) or accept(leave, part))
         workers = Workers(own.address, emit, CancelToken(), own.file)
         released(plan_of(), tmp_path / "a.csv", tmp_path / "out.csv", workers=workers)
     assert len([e for e in seen if isinstance(e, Notice) and "nothing more is charged" in e.text]) == 1

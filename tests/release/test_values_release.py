@@ -171,10 +171,10 @@ def test_only_values_of_an_event_with_a_delta_are_served_and_once():
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
 def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers):
-    counts = values_file.scales(np.array(numbers))
+    counts = values_file.scale_counts(np.array(numbers))
     assert counts.sum() == len(numbers)
     for number in numbers:
-        (cell,) = np.flatnonzero(values_file.scales(np.array([number])))
+        (cell,) = np.flatnonzero(values_file.scale_counts(np.array([number])))
         lower, upper = values_file._edges(int(cell))
         assert lower <= number <= upper or abs(number) > 2.0**64
 
@@ -191,9 +191,9 @@ def test_each_number_is_in_one_cell_whose_edges_hold_it(numbers):
     ],
 )
 def test_bounds_hold_every_cell_with_enough_rows(numbers, expected):
-    counts = values_file.scales(np.array(numbers * 10)).tolist()
-    assert values_file.bounds(counts, 5) == expected
-    assert values_file.bounds(counts, 11 * len(numbers)) is None
+    counts = values_file.scale_counts(np.array(numbers * 10)).tolist()
+    assert values_file.noisy_bounds(counts, 5) == expected
+    assert values_file.noisy_bounds(counts, 11 * len(numbers)) is None
 
 
 # -- a release --------------------------------------------------------------------------------------------------------
@@ -219,7 +219,9 @@ def test_missing_unreadable_and_overlong_cells_count_for_nothing():
 
 
 def test_a_file_that_holds_something_else_is_refused():
-    text = values_file.encode([values_file.Found("g", "x", 40), values_file.Found("n", lower=0.0, upper=8.0)]).decode()
+    text = values_file.encode(
+        [values_file.FoundValue("g", "x", 40), values_file.FoundValue("n", lower=0.0, upper=8.0)]
+    ).decode()
     assert len(values_file.decode(text.encode(), "found.csv")) == 2
     more = ('"n","","0","",""\n', '"n","","","3","2"\n', '"n"\n', '"g","x","4","1","2"\n', '"g","x","many","",""\n')
     for broken in ("", "a,b\n", *(text + line for line in more)):
@@ -365,8 +367,8 @@ def test_a_number_that_was_changed_or_is_no_number_is_found(tmp_path):
     for wrong in (0, MOST + 1, "2", None, True):
         with pytest.raises(ParameterError, match="rows of a person"):
             work.answers({**method, "rows_of_a_person": wrong})
-    line = values_file.encode([values_file.Found("who", count=2)]).decode()
-    assert values_file.persons(values_file.decode(line.encode(), "f.csv")) == ("who", 2)
+    line = values_file.encode([values_file.FoundValue("who", count=2)]).decode()
+    assert values_file.person_limit(values_file.decode(line.encode(), "f.csv")) == ("who", 2)
     for broken in (line.replace('"2"', '"-2"'), line.replace('"2",""', '"2","1"')):
         with pytest.raises(InputError):
             values_file.decode(broken.encode(), "f.csv")

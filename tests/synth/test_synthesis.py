@@ -23,7 +23,7 @@ from workbench.synth import aim as aim_module
 from workbench.synth.base import CHOICE, COUNTS, Query, Questions, events
 from workbench.synth.columns import coarse_columns
 from workbench.synth.parameters import SynthesisParameters
-from workbench.synth.resources import Needs, needs_of, require_bounded
+from workbench.synth.resources import Resources, needs_of, require_bounded
 from workbench.synth.synthesis import place_of_target, require_payable
 from workbench.work.ask import UndeclaredError
 
@@ -186,7 +186,7 @@ def test_what_is_foreseen_grows_with_the_table_and_is_said_in_words():
         assert 0 < small.seconds < large.seconds
         assert 0 < small.bytes < large.bytes
         assert small.words().endswith("of memory")
-    assert Needs(200, 3_000_000).words() == "3 minutes and 3 MB of memory"
+    assert Resources(200, 3_000_000).words() == "3 minutes and 3 MB of memory"
 
 
 def test_aim_refuses_a_smallest_model_that_is_too_large():

@@ -127,7 +127,7 @@ def test_steps_cannot_be_copied():
 
 
 def test_another_process_is_sent_leave_to_throw_coins_of_its_own_and_no_stream():
-    leave = Charged(free).ask(COST).steps("training").elsewhere()
+    leave = Charged(free).ask(COST).steps("training").remote()
     first, second = (pickle.loads(pickle.dumps(leave)) for _ in range(2))
     assert first.sample_rate == second.sample_rate == EVENT.sample_rate
     assert first.coins is first.coins
@@ -136,7 +136,7 @@ def test_another_process_is_sent_leave_to_throw_coins_of_its_own_and_no_stream()
     with pytest.raises(TypeError, match="cannot be copied"):
         pickle.dumps(first)
     with pytest.raises(UndeclaredError, match="only the coins of a release"):
-        study().ask(COST).steps("training").elsewhere()
+        study().ask(COST).steps("training").remote()
 
 
 def test_refusals_come_before_a_bit_is_drawn(monkeypatch):

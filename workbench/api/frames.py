@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from workbench.data.columns.source_types import as_type
+from workbench.data.columns.source_types import cast_text
 from workbench.data.columns.values import doubles
 from workbench.data.databases.address import as_path
-from workbench.data.person_join import called
+from workbench.data.person_join import joined_names
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -141,7 +141,7 @@ def columns_beside(frame: pd.DataFrame, second: pd.DataFrame, on: str) -> pd.Dat
 
     It carries what ``frame`` carries.
     """
-    names = called([str(name) for name in frame.columns], [str(name) for name in second.columns], on)
+    names = joined_names([str(name) for name in frame.columns], [str(name) for name in second.columns], on)
     kept = [label for label in second.columns if str(label) in names]
     more = second[kept].iloc[:0].set_axis([names[str(label)] for label in kept], axis=1)
     both = pd.concat([frame.iloc[:0], more], axis=1)
@@ -307,7 +307,7 @@ def _number(text: str) -> bool:
 def _typed(table: Table, name: str) -> pd.Series[Any]:
     cells = table.column(name)
     if name in table.types:
-        found = as_type(cells, table.types[name])
+        found = cast_text(cells, table.types[name])
         return pd.Series(found.to_list())
     texts = cells.to_list()
     given = [text for text in texts if text is not None]

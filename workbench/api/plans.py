@@ -12,7 +12,7 @@ import pandas as pd
 
 from workbench.api.datasets import mark_of
 from workbench.api.frames import Place, Shown, cell_text, columns_beside, frame_of, names_of, path_of, short
-from workbench.data.columns.values_file import Found, attributes, persons
+from workbench.data.columns.values_file import FoundValue, found_attributes, person_limit
 from workbench.data.person_join import Join
 from workbench.data.schema import OWN_VALUE, RELEASED, Attribute
 from workbench.params import ParameterError
@@ -186,7 +186,7 @@ def plan(
     target = questions.target if questions is not None else target
     wanted = None if need is None else _needed(need, target, frame)
     found = [] if values is None else released_values(path_of(values))[0]
-    whose = persons(found)
+    whose = person_limit(found)
     if whose is not None and unit in (None, whose[0]):
         unit, rows_per_person = whose[0], rows_per_person or whose[1]
     dropped = _left_out(_names(drop), wanted, unit, frame)
@@ -261,12 +261,12 @@ def _columns(
     return tuple(columns)
 
 
-def _found(found: list[Found], frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
+def _found(found: list[FoundValue], frame: pd.DataFrame | None, stated: Collection[str]) -> dict[str, Attribute]:
     """Return what a release of values has found of columns of ``frame``, or of any, of which nothing is stated."""
     named = [str(name) for name in frame.columns] if frame is not None else [line.column for line in found]
     dtypes = {} if frame is None else _dtypes(frame)
     kinds = {name: kind_of(dtypes.get(name), (0, 1)) for name in named if name not in stated}
-    return {attribute.name: attribute for attribute in attributes(found, kinds)}
+    return {attribute.name: attribute for attribute in found_attributes(found, kinds)}
 
 
 def _dtypes(frame: pd.DataFrame) -> dict[str, Any]:
@@ -300,7 +300,7 @@ class _Facts:
         dropped: list[str],
         kept: list[str],
         wanted: Collection[str] | None,
-        released: list[Found],
+        released: list[FoundValue],
     ) -> Self:
         pairs, values = _by_column(bounds, "bounds"), _by_column(domains, "domains")
         found = _found(released, frame, {*pairs, *values, *dropped, *kept})

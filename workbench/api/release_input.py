@@ -16,7 +16,7 @@ from workbench.api.frames import Place, columns_beside, table_for, table_of
 from workbench.api.plans import for_frame
 from workbench.data.cluster_parts import LOCAL, PartsOnWorkers, Workers
 from workbench.data.databases.address import shown
-from workbench.data.person_join import joined
+from workbench.data.person_join import join_on_person
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
@@ -153,7 +153,7 @@ def _joined(table: Table, join: pd.DataFrame, plan: Plan, seed: int | None) -> T
         what = "the plan has no join"
         raise ParameterError(what, "join", 'make it with unit="COLUMN" and the same join=', code="join-unplanned")
     coins = None if seed is None else SeededEntropy(seed + 1)
-    return joined(table, table_of(join, "join"), plan.unit, plan.joined_on, coins)
+    return join_on_person(table, table_of(join, "join"), plan.unit, plan.joined_on, coins)
 
 
 def facts_of(done: Released) -> dict[str, Any]:

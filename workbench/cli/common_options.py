@@ -13,8 +13,8 @@ from typing import Any
 from workbench.cli.command import READ_AS, READING, Context, add_options, flag_of, given_options, read_options
 from workbench.data.cluster_parts import DASK, LOCAL, Workers, workers_of
 from workbench.data.databases.address import as_path
-from workbench.data.person_join import joined
-from workbench.data.reading_options import Reading, over
+from workbench.data.person_join import join_on_person
+from workbench.data.reading_options import Reading, merge_options
 from workbench.data.table import Table
 from workbench.data.table_reader import ReadOptions, read_table, require_options
 from workbench.params import InputError, ParameterError, one_line
@@ -94,8 +94,10 @@ def read_data(options: argparse.Namespace, context: Context, plan: Plan | None =
     person, on = joined_on(options, plan)
     how = plan.join.reading if plan is not None and plan.join is not None else None
     replace_invalid = plan is not None and plan.replaces_invalid
-    other = read_table(second, over(ReadOptions(), how), cancel=context.cancel, replace_invalid=replace_invalid)
-    return noticed(joined(table, other, person, on), context)
+    other = read_table(
+        second, merge_options(ReadOptions(), how), cancel=context.cancel, replace_invalid=replace_invalid
+    )
+    return noticed(join_on_person(table, other, person, on), context)
 
 
 def joined_on(options: argparse.Namespace, plan: Plan | None) -> tuple[str, str]:
@@ -146,7 +148,7 @@ def require_used(options: argparse.Namespace, *tables: str) -> None:
 
 def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
     """Return the reading options, with the plan's for those that are not given; advice repeats them."""
-    how = over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
+    how = merge_options(read_options(options, ReadOptions), plan.reading if plan is not None else None)
     # A header is found again without a word.
     setattr(options, READ_AS, {k: v for k, v in how.to_plain().items() if (k, v) != ("header", "yes")})
     return how

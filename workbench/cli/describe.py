@@ -10,8 +10,8 @@ from workbench.cli.command import Command, Context
 from workbench.cli.common_options import add_data, add_join, columns_text, read_data, shortened
 from workbench.data.columns.profile import ColumnProfile, profile
 from workbench.data.csv.options import Dialect
-from workbench.data.person_join import matched
-from workbench.data.table import Doubt, FileFacts, Joined, Table
+from workbench.data.person_join import persons_matched
+from workbench.data.table import Ambiguity, FileFacts, Joined, Table
 from workbench.params import counted, one_line
 from workbench.signals import Notice
 
@@ -36,7 +36,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "renamed": list(table.renamed),
         "dialect": _dialect(table.dialect),
         "notices": [*table.notices, *table.to_check],
-        "doubts": [_doubt(doubt) for doubt in table.doubts],
+        "doubts": [_doubt(doubt) for doubt in table.ambiguities],
         "part": {"option": table.facts.option, "read": table.facts.part, "of": list(table.facts.parts)},
         **({} if table.joined is None else {"joined": _joined(table, table.joined)}),
     }
@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 def _joined(table: Table, of: Joined) -> dict[str, Any]:
     stated = {"source": of.second.source, "person": of.person, "on": of.on, "rows": of.second.rows}
-    return {**stated, "columns": list(of.names), "persons": matched(table)}
+    return {**stated, "columns": list(of.names), "persons": persons_matched(table)}
 
 
 def _column(column: ColumnProfile, facts: FileFacts) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _dialect(dialect: Dialect | None) -> dict[str, Any]:
     return {key: getattr(dialect, key) if dialect is not None else None for key in keys}
 
 
-def _doubt(doubt: Doubt) -> dict[str, Any]:
+def _doubt(doubt: Ambiguity) -> dict[str, Any]:
     """Return a guess that one row could turn, with how some cells read under each candidate: the guess comes first."""
     candidates = [{"option": c.option, "fits": c.fits, "cells": list(c.cells)} for c in doubt.candidates]
     stated = {"about": doubt.name, "guess": doubt.guess, "option": doubt.option, "candidates": candidates}

@@ -13,7 +13,7 @@ from workbench.cli.command import Command, Context
 from workbench.cli.common_options import add_data, add_join, add_output, how_to_read, read_data
 from workbench.data.columns.missing import with_codes
 from workbench.data.columns.profile import ColumnProfile, profile
-from workbench.data.columns.values_file import Found, attributes, persons
+from workbench.data.columns.values_file import FoundValue, found_attributes, person_limit
 from workbench.data.person_join import Join
 from workbench.data.reading_options import reading_of
 from workbench.data.samples.sample_tables import sample_attributes
@@ -116,12 +116,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = with_codes(read_data(options, context), dictionary)
     columns = profile(table, cancel=context.cancel, emit=context.emit)
-    declared, release_id, found = _declared(options.data), "", list[Found]()
+    declared, release_id, found = _declared(options.data), "", list[FoundValue]()
     if options.values is not None:
         found, release_id = released_values(options.values, context.cancel)
-        declared = (*declared, *attributes(found, {column.name: column.kind for column in columns}))
+        declared = (*declared, *found_attributes(found, {column.name: column.kind for column in columns}))
     join = _join(options, table)
-    unit, rows_per_person = _persons(options, persons(found))
+    unit, rows_per_person = _persons(options, person_limit(found))
     roles = {a.name: a.role for a in declared} | {e.name: e.role for e in dictionary if e.role}
     suggested = suggestion(columns, table.rows, roles) if asked and options.need is None else None
     questions = _questions(options, suggested) if asked else None
@@ -148,7 +148,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     notes = [*made.notes, *_rows_of_one(columns, unit), *filter(None, (made.on_target, taken)), *table.to_check]
     for note in notes:
         context.emit(Notice("info", note))
-    kept = ", as is rows_per_person" if persons(found) is not None and options.rows_per_person is None else ""
+    kept = ", as is rows_per_person" if person_limit(found) is not None and options.rows_per_person is None else ""
     comment = f'# bounds_origin = "released": found by the release {release_id}{kept}\n' if release_id else ""
     for warning in _written(options, made, comment):
         context.emit(Notice("warning", warning))

@@ -11,7 +11,7 @@ from workbench.cli.command import Command, Context, add_options, given_options, 
 from workbench.cli.common_options import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
 from workbench.cli.kind_command import Asked, KindCommand
 from workbench.cli.study_options import note_study
-from workbench.data.reading_options import over
+from workbench.data.reading_options import merge_options
 from workbench.data.table import Table
 from workbench.data.table_reader import ReadOptions, read_table
 from workbench.params.amounts import counted, paid
@@ -43,7 +43,7 @@ class _Encode(KindCommand):
         if plan is not None:
             return read_data(options, context, plan)
         require_used(options, options.data)
-        how = over(read_options(options, ReadOptions), _PUBLISHED)
+        how = merge_options(read_options(options, ReadOptions), _PUBLISHED)
         return noticed(read_table(options.data, how, cancel=context.cancel), context)
 
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from workbench.cli.command import Context, add_options, read_options
 from workbench.cli.common_options import load_confirmed, read_as, read_data, with_reading
 from workbench.cli.model_options import one_of
 from workbench.data.images.arrays import TEST
-from workbench.data.images.image_reader import ImageOptions, is_image_set, of_class_folders, read_images
+from workbench.data.images.image_reader import ImageOptions, has_class_folders, is_image_set, read_images
 from workbench.deep import networks
 from workbench.deep.features import Features
 from workbench.deep.networks import network
@@ -103,7 +103,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         if not is_image_set(options.test):
             raise InputError("the test data are not images", options.test, "use images like those in DATA")
         # The test images have the classes of those that are trained on.
-        usual = declared if of_class_folders(options.test) else ImageOptions()
+        usual = declared if has_class_folders(options.test) else ImageOptions()
         as_those = replace(usual, classes=images.classes)
         test = read_images(options.test, as_those, part=TEST, emit=context.emit, cancel=context.cancel)
     public = bool(test is not None and options.test_public)

@@ -54,7 +54,7 @@ def statements(text: str, where: str = OPTION) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def checked_list(written: tuple[str, ...], columns: tuple[str, ...]) -> None:
+def checked_statements(written: tuple[str, ...], columns: tuple[str, ...]) -> None:
     """Refuse a plan's list of statements that cannot be read, or that names a column which the plan has not.
 
     Raises:
@@ -76,7 +76,7 @@ def checked_list(written: tuple[str, ...], columns: tuple[str, ...]) -> None:
             )
 
 
-def joined(planned: tuple[str, ...] | None, asked: str | None) -> str | None:
+def merged_statements(planned: tuple[str, ...] | None, asked: str | None) -> str | None:
     """Return the statements of a plan and those of a request as one text, each once; ``None`` for none."""
     found: list[str] = []
     for text in (*(planned or ()), *(asked or "").split(";")):

@@ -62,7 +62,7 @@ LEAST_UNFOLDED, UNFOLDED_PER_BYTE = 256 * 1024**2, 100
 """Bytes that a packed file may unfold into: 100 for each of its own, at least 256 MB."""
 
 
-def unfolds_to(size: int) -> int:
+def unpacked_limit(size: int) -> int:
     """Return how many bytes a packed file of ``size`` bytes may unfold into."""
     return max(LEAST_UNFOLDED, UNFOLDED_PER_BYTE * size)
 
@@ -101,7 +101,7 @@ def send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
 def _answer(request: dict[str, Any], out: BinaryIO) -> None:
     import polars as pl
 
-    from workbench.data.columns.source_types import word_of
+    from workbench.data.columns.source_types import type_name
 
     pl.Series([1, 2]).sum()  # let the library's threads allocate their stacks before memory is limited
     module = importlib.import_module(request["module"])
@@ -139,7 +139,7 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
         raise damaged
     if not_cells(frame.schema):  # what reads a format leaves those out
         raise damaged
-    send(out, TYPES, json.dumps([word_of(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
+    send(out, TYPES, json.dumps([type_name(dtype) if found.typed else "" for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
     step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
@@ -154,12 +154,12 @@ def _answer(request: dict[str, Any], out: BinaryIO) -> None:
 
 
 def _send_unpacked(found: Unpacked, size: int, out: BinaryIO) -> None:
-    most = unfolds_to(size)
+    most = unpacked_limit(size)
     for piece in found.pieces:
         most -= len(piece)
         if most < 0:
             raise RefusedError(
-                f"the file expands to more than {unfolds_to(size) / 1e6:,.0f} MB",
+                f"the file expands to more than {unpacked_limit(size) / 1e6:,.0f} MB",
                 "",
                 "unpack it, check it, and give the file inside",
                 "unfolds",

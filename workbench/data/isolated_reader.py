@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
-from workbench.data.columns.source_types import type_of
+from workbench.data.columns.source_types import type_named
 from workbench.data.csv.options import ReadOptions
-from workbench.data.isolated_child import BYTES, FACTS, HEAD, LAST, REFUSED, SHAPE, TEXT, TYPES, limits, unfolds_to
+from workbench.data.isolated_child import BYTES, FACTS, HEAD, LAST, REFUSED, SHAPE, TEXT, TYPES, limits, unpacked_limit
 from workbench.data.opened_file import not_of_format
 from workbench.data.table import FileFacts, Table
 from workbench.params import InputError, WorkbenchError
@@ -48,13 +48,13 @@ def read_isolated(file: SourceFile, format_name: str, module: str) -> Table:
         InputError: the file is damaged, needs more memory or time than a file of its size may take, or every column
             holds lists, records or bytes; where some do, they are left out.
     """
-    table = isolated(file, format_name, module).table
+    table = read_in_child(file, format_name, module).table
     assert table is not None  # no bytes without a place for them
     return table
 
 
 @dataclass(frozen=True)
-class Isolated:
+class ChildResult:
     """What the process found: a table, or ``None`` where it was bytes that were packed; and what else the file says."""
 
     table: Table | None
@@ -62,13 +62,13 @@ class Isolated:
     more: Mapping[str, Any] = field(default_factory=dict)  # what of that are attributes of a table
 
 
-def isolated(
+def read_in_child(
     file: SourceFile,
     format_name: str,
     module: str,
     unpacked: IO[bytes] | None = None,
     asked: Mapping[str, Any] | None = None,
-) -> Isolated:
+) -> ChildResult:
     """Return what the function ``opened`` of ``module`` makes of a file, in a process of its own.
 
     Args:
@@ -110,10 +110,10 @@ def isolated(
     except (ValueError, TypeError, KeyError, pl.exceptions.PolarsError):  # its answer is not one
         raise reading.damaged() from None
     if frame is None:
-        return Isolated(None, facts, more)
+        return ChildResult(None, facts, more)
     types = dict(zip(frame.columns, reading.types, strict=True))
     typed = pl.Schema({name: kind for name, kind in types.items() if kind is not None})
-    return Isolated(Table(frame, file.source, types=typed, facts=facts, **more), facts, more)
+    return ChildResult(Table(frame, file.source, types=typed, facts=facts, **more), facts, more)
 
 
 class Limits(ABC):
@@ -201,12 +201,12 @@ class _Reading(Limits):
             self._rows, self._columns, self.memory, self.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:
             words = [str(word) for word in parse_json(content.decode(), "answer")]
-            self.types = [type_of(word) if word else None for word in words]
+            self.types = [type_named(word) if word else None for word in words]
         elif letter == FACTS:
             self.said = dict(parse_json(content.decode(), "answer"))
         elif letter == BYTES and self.unpacked is not None:
             self._unfolded += len(content)
-            if self._unfolded > unfolds_to(self.size):
+            if self._unfolded > unpacked_limit(self.size):
                 raise self.damaged()
             try:
                 self.unpacked.write(content)

@@ -17,7 +17,7 @@ _TOTALS = re.compile(
 LOOKED_AT = 1000  # rows
 
 
-def ending(frame: pl.DataFrame) -> tuple[str, ...]:
+def last_row_notices(frame: pl.DataFrame) -> tuple[str, ...]:
     """Return a sentence for what a person should look at in the last rows, none where there is nothing. Private.
 
     Args:

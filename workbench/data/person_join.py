@@ -30,7 +30,7 @@ import numpy as np
 import polars as pl
 
 from workbench.data.columns.missing import marked
-from workbench.data.persons import kept_rows, whose
+from workbench.data.persons import kept_rows, person_codes
 from workbench.data.reading_options import Reading
 from workbench.data.rows_in_parts import each_part, require_memory
 from workbench.data.table import FileFacts, Joined, Table
@@ -38,7 +38,9 @@ from workbench.params import InputError, Parameters, text
 from workbench.params.lists import nested
 from workbench.privacy.entropy import Entropy, OsEntropy
 
-AGAIN = "_2"  # what the name of a column of the second table ends in where the first one has a column of that name
+NAME_SUFFIX = (
+    "_2"  # what the name of a column of the second table ends in where the first one has a column of that name
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,7 @@ class Join(Parameters):
     reading: Reading | None = nested(Reading, default=None, help="how the second file is read")  # noqa: RUF009
 
 
-def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | None = None) -> Table:
+def join_on_person(first: Table, second: Table, person: str, on: str, coins: Entropy | None = None) -> Table:
     """Return the rows of ``first``, each beside the row of its person in ``second``; they stay in parts if they are.
 
     A stated mark of a missing value is one in its own file; that of the first file is one in all columns.
@@ -69,10 +71,10 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
     names = _called(first, second, on)
     if second.in_parts:  # by the number of rows, which is public: how many persons there are is not
         require_memory(second.rows, len(second.names), 0, second.source)
-    chosen = kept_rows((whose(part, on) for part in second.parts()), 1, coins or OsEntropy(), counted=False)
+    chosen = kept_rows((person_codes(part, on) for part in second.parts()), 1, coins or OsEntropy(), counted=False)
     index = np.flatnonzero(chosen >= 0).astype(np.int64)
     kept = second.replaced(frame=second.at(index))
-    known = pl.DataFrame({"person": whose(kept, on), "row": np.arange(len(index))}).drop_nulls("person")
+    known = pl.DataFrame({"person": person_codes(kept, on), "row": np.arange(len(index))}).drop_nulls("person")
     cells = pl.DataFrame({new: marked(kept, old) for old, new in names.items()})
     beside = partial(_beside, first, person, known, cells)
     return first.rewritten(beside, names=(*first.names, *names.values())).replaced(
@@ -85,7 +87,7 @@ def joined(first: Table, second: Table, person: str, on: str, coins: Entropy | N
     )
 
 
-def matched(table: Table) -> int:
+def persons_matched(table: Table) -> int:
     """Return how many persons of the second table are in the first one, of a joined table. Private."""
     of = table.joined
     assert of is not None
@@ -102,12 +104,12 @@ def persons_in_both(first: Table, second: Table, person: str, on: str) -> int:
 
 
 def _whose_in(column: str, part: Table) -> pl.Series:
-    return whose(part, column)
+    return person_codes(part, column)
 
 
 def _beside(first: Table, person: str, known: pl.DataFrame, cells: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
     """Return rows of the first table with the cells of their persons beside them."""
-    asked = pl.DataFrame({"person": whose(first.replaced(frame=frame), person)})
+    asked = pl.DataFrame({"person": person_codes(first.replaced(frame=frame), person)})
     row = asked.join(known, on="person", how="left", validate="m:1", maintain_order="left")["row"]
     return frame.hstack(cells.select(pl.all().gather(row)).get_columns())
 
@@ -129,14 +131,14 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
         raise InputError(what, second.source, "write the numbers of both files with the same mark", code="join-decimal")
 
 
-def called(first: Sequence[str], second: Sequence[str], on: str) -> dict[str, str]:
+def joined_names(first: Sequence[str], second: Sequence[str], on: str) -> dict[str, str]:
     """Return what the columns of a second table are called beside those of the first, all but its person's."""
-    return {name: name + AGAIN if name in first else name for name in second if name != on}
+    return {name: name + NAME_SUFFIX if name in first else name for name in second if name != on}
 
 
 def _called(first: Table, second: Table, on: str) -> dict[str, str]:
     """Return the same; refuse two columns of one name."""
-    found = called(first.names, second.names, on)
+    found = joined_names(first.names, second.names, on)
     for name in found.values():
         if name in first.names or [*found.values()].count(name) > 1:
             raise InputError(

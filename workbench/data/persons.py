@@ -40,7 +40,7 @@ _Rows = NDArray[np.int32]
 _EMPTIED, _MANY = -1, np.iinfo(np.int32).max
 
 
-def of_persons(table: Table, person: str, most: int, coins: Entropy, *, counted: bool = False) -> Table:
+def limit_rows_per_person(table: Table, person: str, most: int, coins: Entropy, *, counted: bool = False) -> Table:
     """Return the table with at most ``most`` rows of each person; the others are empty, and the column ``person`` is.
 
     A table that is read in parts is read once more for that, when its rows are first used: memory is taken for
@@ -59,12 +59,12 @@ def of_persons(table: Table, person: str, most: int, coins: Entropy, *, counted:
     table.require([person])
     if isinstance(table.stored, pl.DataFrame):
         return table.replaced(
-            frame=_emptied(table.stored, person, kept_rows([whose(table, person)], most, coins, counted=counted))
+            frame=_emptied(table.stored, person, kept_rows([person_codes(table, person)], most, coins, counted=counted))
         )
     return table.replaced(frame=_OfPersons(table, table.stored, person, most, coins, counted))
 
 
-def as_planned(
+def read_by_plan(
     table: Table,
     *,
     replaces_invalid: bool,
@@ -81,7 +81,7 @@ def as_planned(
         person: the column that identifies a person; ``None`` where no row is emptied.
         most: rows of each person that are kept.
         coins: choose them; by default the operating system's, and seeded ones in a study.
-        counted: as of :func:`of_persons`.
+        counted: as of :func:`limit_rows_per_person`.
 
     Raises:
         InputError: the table is joined on another column than ``person``.
@@ -90,7 +90,7 @@ def as_planned(
         what = f"a second table is joined on {table.joined.person!r}, and the plan does not read rows by that person"
         raise InputError(what, table.source, f'write unit = "{table.joined.person}" in the plan', code="join-unit")
     rows = table.with_invalid_replaced() if replaces_invalid else table
-    return rows if person is None else of_persons(rows, person, most, coins or OsEntropy(), counted=counted)
+    return rows if person is None else limit_rows_per_person(rows, person, most, coins or OsEntropy(), counted=counted)
 
 
 class _OfPersons(Rows):
@@ -103,7 +103,7 @@ class _OfPersons(Rows):
 
     @cached_property
     def _chosen(self) -> _Rows:
-        ids = (whose(part, self._person) for part in self._table.parts())
+        ids = (person_codes(part, self._person) for part in self._table.parts())
         return kept_rows(ids, self._most, self._coins, counted=self._counted)
 
     def load(self) -> pl.DataFrame:
@@ -120,7 +120,7 @@ class _OfPersons(Rows):
         return _emptied(part if isinstance(part, pl.DataFrame) else part.load(), self._person, chosen)
 
 
-def whose(table: Table, person: str) -> pl.Series:
+def person_codes(table: Table, person: str) -> pl.Series:
     """Return whose each row is, shape (n,); null where the cell is missing.
 
     Words such as ``none`` are not: a person of that name would have as many rows as she likes.

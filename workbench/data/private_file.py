@@ -40,7 +40,7 @@ def private_file() -> Iterator[tuple[IO[bytes], Path]]:
         os.unlink(name)
 
 
-def write_or_say(file: IO[bytes], content: bytes, source: str) -> None:
+def write_private(file: IO[bytes], content: bytes, source: str) -> None:
     """Write to a private file.
 
     Raises:

@@ -38,13 +38,13 @@ FORM = (
 """The options that hold for other files of the same form; names, a range or a member are of one file."""
 
 
-def form_of(reading: ReadOptions | None) -> dict[str, Any]:
+def file_form(reading: ReadOptions | None) -> dict[str, Any]:
     """Return the form of a file as far as a plan states it: a model's card keeps it for the files to predict."""
     plain = {} if reading is None else reading.to_plain()
     return {name: plain[name] for name in FORM if name in plain}
 
 
-def over(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
+def merge_options(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
     """Return what is ``stated``; options that are not stated come from the plan's ``reading``."""
     if reading is None:
         return stated
@@ -64,7 +64,7 @@ def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
 
     ``None`` where nothing was stated or guessed.
     """
-    guessed: dict[str, Any] = doubted(table)
+    guessed: dict[str, Any] = ambiguous_options(table)
     if table.dialect is not None and stated.header is None:
         guessed["header"] = options_of(table.dialect)["header"]
     facts = table.facts
@@ -92,7 +92,7 @@ def options_of(dialect: Dialect) -> dict[str, str]:
     }
 
 
-def doubted(table: Table) -> dict[str, str]:
+def ambiguous_options(table: Table) -> dict[str, str]:
     """Return the options that state what was guessed and one row could have changed, as the file was read."""
     read = options_of(table.dialect) if table.dialect is not None else {}
-    return {doubt.name: read.get(doubt.name) or doubt.candidates[0].value for doubt in table.doubts}
+    return {doubt.name: read.get(doubt.name) or doubt.candidates[0].value for doubt in table.ambiguities}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from workbench.data.private_file import private_file, write_or_say
+from workbench.data.private_file import private_file, write_private
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.errors import how_to_install, require
 from workbench.signals.cancel import CancelToken
@@ -58,7 +58,7 @@ def is_remote(source: str) -> bool:
 
 
 @contextlib.contextmanager
-def fetched(source: str, cancel: CancelToken) -> Iterator[Path]:
+def fetched_file(source: str, cancel: CancelToken) -> Iterator[Path]:
     """Give the file behind an address, for the block; :func:`private_file` says what is left of it.
 
     Raises:
@@ -76,7 +76,7 @@ def fetched(source: str, cancel: CancelToken) -> Iterator[Path]:
             with files.open(place, "rb", block_size=0 if _on_the_web(source) else _PIECE) as stream:
                 while piece := stream.read(_PIECE):
                     cancel.check()
-                    write_or_say(file, piece, source)
+                    write_private(file, piece, source)
             files.invalidate_cache()
             if _state(files, place) != found:
                 raise InputError("the file changed while it was fetched", source, "run it again")

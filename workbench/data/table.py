@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.csv.options import Dialect
-from workbench.data.last_rows import LOOKED_AT, ending
+from workbench.data.last_rows import LOOKED_AT, last_row_notices
 from workbench.data.rows_in_parts import Rewritten, Rows, WithEmptyRows, cells_of, with_empty_rows
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
@@ -37,7 +37,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Ambiguity:
     """A guess about a file that one row could change, or that is only what the file says of itself."""
 
     name: str  # the attribute of `workbench.data.csv.options.ReadOptions` that it is about
@@ -137,7 +137,9 @@ class Table:
     # blank line, or no text file).
     first_line: int | None = None
     notices: tuple[str, ...] = ()  # sentences about choices that the reader made for the person
-    doubts: tuple[Doubt, ...] = ()  # guesses about the file that nobody has confirmed and that decide how rows are read
+    ambiguities: tuple[
+        Ambiguity, ...
+    ] = ()  # guesses about the file that nobody has confirmed and that decide how rows are read
     renamed: tuple[str, ...] = ()  # columns whose name the header had used before: `a.1` is its second `a`
     digest: bytes = b""  # SHA-256 of the bytes of the file; empty of a table that was not read from one
     # For each blank line among the rows the index of the row that follows it, ascending. They are not rows of `frame`
@@ -256,8 +258,8 @@ class Table:
     def last_rows(self) -> tuple[str, ...]:
         """What a person should look at in the last rows, a sentence each; nothing where all are read to see them."""
         if isinstance(self.stored, pl.DataFrame):
-            return ending(self.stored)
-        return ending(self.at(range(max(self.rows - LOOKED_AT, 0), self.rows))) if self.stored.seeks else ()
+            return last_row_notices(self.stored)
+        return last_row_notices(self.at(range(max(self.rows - LOOKED_AT, 0), self.rows))) if self.stored.seeks else ()
 
     @property
     def to_check(self) -> tuple[str, ...]:
@@ -271,25 +273,25 @@ class Table:
 
     def require_certain(self) -> None:
         """Raise :class:`InputError` where one row could change how the others were read; every release calls this."""
-        doubtful = self.doubtful()
+        doubtful = self.ambiguity_refusal()
         if doubtful is not None:
             raise doubtful
 
-    def doubtful(self) -> InputError | None:
+    def ambiguity_refusal(self) -> InputError | None:
         """Return the refusal of a file whose other rows one row could change; ``None`` where it is read without doubt.
 
         A guess from all rows has no bounded privacy loss. The message shows for each doubt how a cell reads under
         each candidate, and recommends none: only a person knows which is right.
         """
-        if not self.doubts:
-            second = None if self.joined is None else self.joined.second.doubtful()
+        if not self.ambiguities:
+            second = None if self.joined is None else self.joined.second.ambiguity_refusal()
             if second is not None:
                 second.remedies = remedies_of("state in [join.reading] of the plan which reading is right")
             return second
-        guesses = " and ".join(doubt.guess for doubt in self.doubts)
-        readings = ", ".join(doubt.readings() for doubt in self.doubts)
-        each = "the option that is right" if len(self.doubts) == 1 else "the options that are right"
-        why = "which one row can change" if any(d.by_a_row for d in self.doubts) else "which only the file says"
+        guesses = " and ".join(doubt.guess for doubt in self.ambiguities)
+        readings = ", ".join(doubt.readings() for doubt in self.ambiguities)
+        each = "the option that is right" if len(self.ambiguities) == 1 else "the options that are right"
+        why = "which one row can change" if any(d.by_a_row for d in self.ambiguities) else "which only the file says"
         what = f"{guesses}, {why}: {readings}"
         return InputError(what, self.source, f"state {each}", code="doubtful-file")
 

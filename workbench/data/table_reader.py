@@ -17,7 +17,7 @@ from workbench.data.csv.encoding import CHUNK, AnyBytes, FileBytes
 from workbench.data.csv.options import ReadOptions
 from workbench.data.databases.access import read_database
 from workbench.data.databases.address import address_of
-from workbench.data.remote import fetched, is_remote
+from workbench.data.remote import fetched_file, is_remote
 from workbench.data.sources.catalogue import folder_source, source_of
 from workbench.data.sources.compressed import COMPRESSED, kind_of
 from workbench.data.sources.source import HEAD, SourceFile
@@ -87,7 +87,7 @@ def read_table(
         table = read_database(address, cancel)
         return table if options is None else table.replaced(missing_marks=options.missing)
     if is_remote(source):
-        with fetched(source, cancel) as kept:
+        with fetched_file(source, cancel) as kept:
             return _read_file(kept, source, options, names, cancel, replace_invalid)
     refuse_address(source)
     return _read_file(Path(path), source, options, names, cancel, replace_invalid)

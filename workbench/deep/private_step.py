@@ -17,7 +17,7 @@ from workbench.deep.noise import GaussianNoise
 from workbench.deep.poisson import InTurn, PoissonSampler
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 from workbench.privacy.entropy import SeededEntropy
-from workbench.work.ask import CoinsElsewhere, Steps
+from workbench.work.ask import RemoteCoins, Steps
 from workbench.work.noise import Study
 
 
@@ -50,7 +50,7 @@ def study_steps(event: PoissonGaussian, seed: int = 0, count_noise: float | None
     return study.ask(Cost(exact(0), exact(0), event)).steps(event.label, count_noise=count_noise)
 
 
-def sampler_of(rows: int, steps: Steps | CoinsElsewhere) -> PoissonSampler | InTurn:
+def sampler_of(rows: int, steps: Steps | RemoteCoins) -> PoissonSampler | InTurn:
     """Return what draws the batches of a table of ``rows`` rows, or of so many of its rows in another process."""
     if isinstance(steps, Steps) and steps.bands > 1:
         return InTurn(rows, steps, PoissonSampler(-(-rows // steps.bands), steps.sample_rate, steps.coins))

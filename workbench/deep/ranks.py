@@ -55,7 +55,7 @@ from workbench.processes.executor import LOOK, PATIENCE, Worker, cores, workers
 from workbench.processes.worker import answer_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
-from workbench.work.ask import CoinsElsewhere, Steps
+from workbench.work.ask import RemoteCoins, Steps
 
 _LONGEST = timedelta(minutes=30)  # how long a process waits for the slowest one in a step before it takes it for gone
 
@@ -114,7 +114,7 @@ class _Part:
     targets: NDArray[np.int64]  # their classes (r,)
     physical_batch: int  # the most rows at once
     clip: float  # the norm C′
-    leave: CoinsElsewhere  # to draw batches of them
+    leave: RemoteCoins  # to draw batches of them
     # The frozen weights of the first process by name, which are public: code may make others each time.
     frozen: dict[str, NDArray[Any]]
 
@@ -171,7 +171,7 @@ class Others:
         own.clip_at(bound)
         for worker, part in zip(self._beside, rest, strict=True):
             rows = inputs[part].cpu().numpy(), targets[part].cpu().numpy()
-            self._send(worker, _Part(*rows, own.physical_batch, bound, steps.elsewhere(), frozen_ones))
+            self._send(worker, _Part(*rows, own.physical_batch, bound, steps.remote(), frozen_ones))
         self._sums = torch.zeros(len(parameters) + _FIGURES, dtype=torch.float64, device=parameters.device)
         self._total = self._sums[: len(parameters)]
         return inputs[first].clone(), targets[first].clone()

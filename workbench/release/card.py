@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench import learners
 from workbench.data.csv.options import ReadOptions
-from workbench.data.reading_options import form_of
+from workbench.data.reading_options import file_form
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, corrected, learner
 from workbench.learners.checks import checked_schema, plain_part
@@ -29,7 +29,7 @@ from workbench.release.delta_limit import replaced, require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, Persons, model_statement
 from workbench.work.noise import Charged, uncharged
-from workbench.work.work import Made, amount_of, cost_of
+from workbench.work.work import WorkOutput, amount_of, cost_of
 
 if TYPE_CHECKING:
     from workbench.deep.plan import DpSgdPlan, Schedule
@@ -56,7 +56,7 @@ def model_bytes(model: Learned) -> bytes:
     return (json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def made(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: bool) -> Made:
+def made(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: bool) -> WorkOutput:
     """Return what is published of a model: its files, and a card that says this beside its guarantee.
 
     Raises:
@@ -64,10 +64,10 @@ def made(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: b
     """
     if not releasable:
         raise AssertionError("a model trained with seeded noise cannot be released")
-    return Made(files, stated)
+    return WorkOutput(files, stated)
 
 
-def card_facts(made: Made, cost: Cost) -> dict[str, Any]:
+def card_facts(made: WorkOutput, cost: Cost) -> dict[str, Any]:
     """Return what the card of a model says beside its files and what the ledger says of it."""
     stated = made.method
     figures = (cost.epsilon, cost.delta), replaced(cost, stated["rows"])
@@ -77,7 +77,7 @@ def card_facts(made: Made, cost: Cost) -> dict[str, Any]:
 
 def form_stated(reading: ReadOptions | None) -> dict[str, Any]:
     """Return what a card says of how the file of the training is read, where its plan states something."""
-    form = form_of(reading)
+    form = file_form(reading)
     return {READING: form} if form else {}
 
 
@@ -107,7 +107,7 @@ def contradictions(card: dict[str, Any], folder: Path) -> list[str]:
     try:
         inputs = [Attribute.from_plain(stated, "inputs") for stated in card["inputs"]]
         form = card.get(READING, {})
-        if form_of(ReadOptions.from_plain(form, where=READING)) != form:
+        if file_form(ReadOptions.from_plain(form, where=READING)) != form:
             return ["the card's description of how the training table is read is malformed"]
         if MADE_FROM not in card and "queries" not in card["training"]:
             return list(_of_steps(card, inputs))

@@ -63,7 +63,16 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.plan_guesses import require_confirmed
 from workbench.signals import NEVER, AtStake, CancelToken, Emit, Event, Notice, Progress, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Checked, Made, PartReader, ReadTogether, Work, amount_of, budget_of, take_from_workers
+from workbench.work.work import (
+    ColumnCheck,
+    CombinedReader,
+    PartReader,
+    Work,
+    WorkOutput,
+    amount_of,
+    budget_of,
+    take_from_workers,
+)
 
 if TYPE_CHECKING:
     from workbench.release.checkpoint_folder import KeptRun
@@ -296,7 +305,7 @@ def _reader_of(prepared: Prepared) -> PartReader | None:
         return work.reader_for_workers()
     if not prepared.rows.in_parts or work.reader is not None:
         return work.reader if prepared.rows.in_parts else None
-    return Checked([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None
+    return ColumnCheck([prepared.plan.column(n).grid().encode for n in work.columns]) if work.check is None else None
 
 
 def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, emit: Emit, cancel: CancelToken) -> None:
@@ -306,7 +315,7 @@ def _read_once(prepared: Prepared, reader: PartReader, ledger: Ledger | None, em
     # which rows of a person are kept is known of the whole table alone.
     if ledger is not None and rows.rows == prepared.table.rows and plan.unit is None:
         marking = ledger.marking(prepared.table, prepared.parts)
-        rows, reader = prepared.table, ReadTogether(reader, plan.rows_of, marking)
+        rows, reader = prepared.table, CombinedReader(reader, plan.rows_of, marking)
     read_parts(reader, rows, prepared.parts, emit, cancel)
 
 
@@ -363,10 +372,10 @@ class ReleaseRequest:
     room: int | Callable[[], int]
     # Calls the reservation with its cost before it reads a row, asks its questions, and returns what is published,
     # which is still only in memory. It raises rather than return what must not be published.
-    draw: Callable[[Reservation, Emit, CancelToken], Made]
+    draw: Callable[[Reservation, Emit, CancelToken], WorkOutput]
     # What the certificate or card says of what was drawn and of its cost; `release` adds digests, account, time and
     # checksum.
-    facts: Callable[[Made, Cost], dict[str, Any]]
+    facts: Callable[[WorkOutput, Cost], dict[str, Any]]
     account: str | None = None  # the public name of the account that pays, where the plan states one
     check: Callable[[CancelToken], None] = lambda cancel: None  # refuses values before anything is reserved
     # Returns whether a person has already seen private figures of the run: if so, it stays charged in full when it is
@@ -409,7 +418,7 @@ def release_prepared(
 def _request_for(prepared: Prepared) -> ReleaseRequest:
     work, plan = prepared.work, prepared.plan
 
-    def draw(reservation: Reservation, emit: Emit, cancel: CancelToken) -> Made:
+    def draw(reservation: Reservation, emit: Emit, cancel: CancelToken) -> WorkOutput:
         def progress(event: Event) -> None:
             if isinstance(event, Progress):  # nothing else of a Work is shown before its charge is final
                 emit(event)
@@ -468,7 +477,7 @@ class _Drawing:
         publish_draw(self.ledger, self.part, release_id, data, to.table)
         return document
 
-    def _charge(self) -> tuple[Made, dict[str, Any]]:
+    def _charge(self) -> tuple[WorkOutput, dict[str, Any]]:
         """Reserve the cost, draw, and make the charge final; return what is to be written and its draft."""
         kept, watched = self.request.kept, self.request.watched
         try:
@@ -488,7 +497,7 @@ class _Drawing:
             raise
         return made, draft
 
-    def _draft(self, made: Made) -> dict[str, Any]:
+    def _draft(self, made: WorkOutput) -> dict[str, Any]:
         """Return the certificate or card; only digest and size of a file that is not written yet are missing."""
         request, (cost, release_id) = self.request, self.reservation.made()
         release = self.ledger.release(release_id)
@@ -507,12 +516,12 @@ class _Drawing:
             facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
         return sealed(facts, time=release.time, release_id=release_id)
 
-    def _folder_files(self, made: Made, card: Mapping[str, Any]) -> dict[str, bytes]:
+    def _folder_files(self, made: WorkOutput, card: Mapping[str, Any]) -> dict[str, bytes]:
         assert isinstance(made.data, Mapping)
         private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
         return {**made.data, self.request.to.card: encoded(card), **private}
 
-    def _write(self, made: Made, draft: dict[str, Any]) -> dict[str, Any]:
+    def _write(self, made: WorkOutput, draft: dict[str, Any]) -> dict[str, Any]:
         """Write what was made under its temporary name, durably, and return its certificate."""
         to, part = self.request.to, self.part
         if isinstance(part, DrawFolder):

@@ -3,7 +3,7 @@
 Before the charge the workers check every value of their parts; only what was found comes back. After the charge is
 final they read the parts again (:mod:`workbench.data.cluster_parts`), draw each value from their own operating system's
 random bits, and send back drawn cells and the text of kept columns. The first draw of a part is the one that is
-published, and any other is thrown away here (:class:`~workbench.work.ask.DrawsElsewhere`). It is kept in a file beside
+published, and any other is thrown away here (:class:`~workbench.work.ask.RemoteDraws`). It is kept in a file beside
 the output (:mod:`workbench.release.sealed_parts`): where the scheduler dies, the next scheduler in that place draws the
 other parts, and where this run ends, the same command does. The order of rows is drawn here.
 """
@@ -29,8 +29,8 @@ from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit
-from workbench.work.ask import Ask, DrawsElsewhere
-from workbench.work.work import Fault, ReadByColumns
+from workbench.work.ask import Ask, RemoteDraws
+from workbench.work.work import ColumnReader, Fault
 
 WAIT = 600.0
 """Seconds that drawn parts wait for another scheduler where theirs is lost; they are paid for, and not drawn again."""
@@ -71,7 +71,7 @@ class _There:
         return _Checked(found.kept_fit, sum(map(len, pieces[2::2])), len(found.rows.cells), digest.digest())
 
 
-def _draw(sent: tuple[_There, DrawsElsewhere], part: Table) -> Rows:
+def _draw(sent: tuple[_There, RemoteDraws], part: Table) -> Rows:
     there, leave = sent
     found = there.read(part)
     assert not isinstance(found, Fault)  # its values were checked, and are the same by their digest
@@ -126,15 +126,15 @@ class RowsOnWorkers(SpilledRows):
         self._digest.update(made.digest)
 
     def finish(self) -> None:
-        """Refuse what :class:`~workbench.work.work.ReadByColumns` refuses."""
-        ReadByColumns.finish(self)  # no row is kept here before it is drawn
+        """Refuse what :class:`~workbench.work.work.ColumnReader` refuses."""
+        ColumnReader.finish(self)  # no row is kept here before it is drawn
         assert self._checked == self._table.rows  # each is in one part
         self._sealing.rows = self._digest.digest()
 
     def draw(self, ask: Ask, emit: Emit, cancel: CancelToken) -> DrawnInParts:
         """Return the draw, which is made once its charge is final."""
         epsilons = {c.column.name: c.randomiser.exact_epsilon for c in self._columns}
-        leave, order = ask.elsewhere(epsilons, len(self._parts)), None if self._plan.keep_order else ask.coins
+        leave, order = ask.remote(epsilons, len(self._parts)), None if self._plan.keep_order else ask.coins
         room = self._table.rows * self._packed.itemsize + self._text
         self._spill = sealed = self._sealing.parts(room, self._packed, self._kept)
         # The disk has room for the second file, too, before the charge is final.
@@ -147,7 +147,7 @@ class RowsOnWorkers(SpilledRows):
         count = len(self._parts) if order is None else self._buckets
         return DrawnInParts(gather, count, self._columns, None, order, **self._facts(ask))
 
-    def _gather(self, leave: DrawsElsewhere, sealed: SealedParts) -> None:
+    def _gather(self, leave: RemoteDraws, sealed: SealedParts) -> None:
         """Have every part drawn, and keep one draw of each; where the scheduler is lost, another one does the rest."""
         accepted = [leave.accept(number) for number in sealed.numbers]  # of an earlier run
         assert all(accepted)

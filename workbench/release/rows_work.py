@@ -19,7 +19,7 @@ from workbench.sanitize.engine import Draw, draw_prepared, events_of
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 
 def _text(drawn: Draw | DrawnInParts, kind: str) -> tuple[ReleasedText, int]:
@@ -71,11 +71,11 @@ def rows_work(
             cancel.check()
             form.require_kept(plan, table, kept.name, table.column(kept.name))
 
-    def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> Made:
+    def files(drawn: Draw | DrawnInParts, cancel: CancelToken) -> WorkOutput:
         published = plan.published()
         method = {"columns": described(published, columns), "keep_order": plan.keep_order}
         text, count = _text(drawn, kind)
-        return Made(form.written(text, plan), method, count=count, columns=form.columns(text))
+        return WorkOutput(form.written(text, plan), method, count=count, columns=form.columns(text))
 
     return Work(
         kind=ROWS,

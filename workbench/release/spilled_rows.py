@@ -29,7 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.grid import smallest_type
-from workbench.data.columns.source_types import returns_to
+from workbench.data.columns.source_types import is_lossless
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -43,7 +43,7 @@ from workbench.sanitize.engine import sampled
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit, Progress
 from workbench.work.ask import Ask
-from workbench.work.work import ReadByColumns
+from workbench.work.work import ColumnReader
 
 _BUCKET = 1 << 18  # rows of a bucket, on average, at most
 _SCATTERED = 1 << 20
@@ -221,7 +221,7 @@ class _OfPart:
     kept_fit: tuple[bool, ...]
 
 
-class SpilledRows(ReadByColumns):
+class SpilledRows(ColumnReader):
     """Reads the rows of a table in parts: checks every value, and keeps the rows for the draw."""
 
     def __init__(
@@ -258,7 +258,7 @@ class SpilledRows(ReadByColumns):
             cells[f"{position}"] = own
         kept = tuple(columns[protected:])
         types = self._table.types
-        fit = tuple(returns_to(k, types[name]) for name, k in zip(self._kept, kept, strict=True) if name in types)
+        fit = tuple(is_lossless(k, types[name]) for name, k in zip(self._kept, kept, strict=True) if name in types)
         return _OfPart(Rows(cells, kept), fit)
 
     def keep(self, made: _OfPart) -> None:
@@ -266,7 +266,7 @@ class SpilledRows(ReadByColumns):
         self._spill.add(made.rows, np.array([0, len(made.rows.cells)], np.int64))
 
     def finish(self) -> None:
-        """Refuse what :class:`ReadByColumns` refuses, and rows that were not read once, each of them.
+        """Refuse what :class:`ColumnReader` refuses, and rows that were not read once, each of them.
 
         One that is drawn twice would show more.
         """

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from workbench.data.columns.source_types import as_type, word_of
+from workbench.data.columns.source_types import cast_text, type_name
 from workbench.data.rows_in_parts import cells_of, each_column
 from workbench.data.table import Table
 from workbench.data.table_reader import ReadOptions, read_table
@@ -78,7 +78,7 @@ class ReleasedText:
     def typed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return text with the columns' types: no cell can fail, as labels are made to parse, and others were tried."""
         return frame.with_columns(
-            [as_type(cells_of(frame, name), kind).alias(name) for name, kind in self.types.items()]
+            [cast_text(cells_of(frame, name), kind).alias(name) for name, kind in self.types.items()]
         )
 
     def defused(self) -> ReleasedText:
@@ -146,7 +146,7 @@ class TableFormat:
 
     def columns(self, text: ReleasedText) -> dict[str, str]:
         """Return the columns that a table of a database gets, with their types; none of a file, which holds its own."""
-        return {name: word_of(kind) for name, kind in stored_types(text).items()} if self.name == DATABASE else {}
+        return {name: type_name(kind) for name, kind in stored_types(text).items()} if self.name == DATABASE else {}
 
     def require(self, plan: Plan, rows: int) -> None:
         """Raise :class:`InputError` where the format cannot hold a release of so many rows; before it is charged."""
@@ -327,7 +327,7 @@ def sorted_rows(frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> bytes:
     columns = []
     for name, kind in types.items():
         cells = cells_of(frame, name)
-        values = as_type(cells, kind, strict=False)
+        values = cast_text(cells, kind, strict=False)
         fits = values.null_count() == cells.null_count()
         columns.append((values.cast(pl.String) if fits else cells).alias(name))
     return csv_text(pl.DataFrame(columns).sort(cs.by_name(list(types)))).encode()

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.columns.source_types import type_of
+from workbench.data.columns.source_types import type_named
 from workbench.data.databases.access import existing_table, read_database, write_table
 from workbench.data.databases.address import Address, address_of
 from workbench.data.table import Table
@@ -154,7 +154,7 @@ def _text_of(table: Table, types: Mapping[str, pl.DataType]) -> bytes:
 
 
 def _types_of(document: Any) -> dict[str, pl.DataType]:
-    return {str(name): type_of(str(word)) for name, word in document["output"]["columns"]}
+    return {str(name): type_named(str(word)) for name, word in document["output"]["columns"]}
 
 
 @contextlib.contextmanager

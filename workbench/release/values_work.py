@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.missing import marked, missing_cells
 from workbench.data.columns.values import doubles
-from workbench.data.columns.values_file import LONGEST, SCALES, Found, bounds, decode, encode, scales
+from workbench.data.columns.values_file import LONGEST, SCALES, FoundValue, decode, encode, noisy_bounds, scale_counts
 from workbench.data.rows_in_parts import each_part
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, did_you_mean, integer, real, text, texts
@@ -34,7 +34,7 @@ from workbench.sanitize.plan import REPLACE, Column, Plan
 from workbench.sanitize.writing import headers
 from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 KIND = "values"
 _EMPTY_TAKEN = Decimal("0.001")  # chance that a cell of the grid without rows widens the bounds of a column
@@ -109,7 +109,7 @@ def planned(plan: Plan, asked: Asked) -> Plan:
     return dataclasses.replace(plan, columns=columns, **changes)
 
 
-def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[Found], str]:
+def released_values(path: Path, cancel: CancelToken = NEVER) -> tuple[list[FoundValue], str]:
     """Return what a release of values has found, after verifying it, and the id of that release.
 
     Raises:
@@ -172,20 +172,20 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
             rows,
         )
 
-    def files(answers: Answers, cancel: CancelToken) -> Made:
+    def files(answers: Answers, cancel: CancelToken) -> WorkOutput:
         lines = [
-            Found(name, value, count)
+            FoundValue(name, value, count)
             for name, passed in answers.values.items()
             for value, count in sorted(passed.items(), key=lambda each: (-each[1], each[0]))
         ]
         for name, noisy in answers.cells.items():
-            made = bounds(noisy, answers.least[name])
-            lines += [Found(name, lower=made[0], upper=made[1])] if made is not None else []
-        lines += [Found(asked.person or "", count=answers.rows)] if answers.rows is not None else []
+            made = noisy_bounds(noisy, answers.least[name])
+            lines += [FoundValue(name, lower=made[0], upper=made[1])] if made is not None else []
+        lines += [FoundValue(asked.person or "", count=answers.rows)] if answers.rows is not None else []
         if plan.defuses_formulas:
             texts = [headers([getattr(line, name) for line in lines]) for name in ("column", "value")]
             lines = [dataclasses.replace(line, column=c, value=v) for line, c, v in zip(lines, *texts, strict=True)]
-        return Made(encode(lines), _method(answers, least))
+        return WorkOutput(encode(lines), _method(answers, least))
 
     return Work(
         kind=KIND,
@@ -276,7 +276,7 @@ def _values_in(part: Table, name: str) -> dict[str, int]:
 
 def _scales_in(part: Table, name: str) -> np.ndarray[Any, np.dtype[np.int64]]:
     numbers = doubles(marked(part, name), part.decimal).cast(pl.Float64)
-    return scales(numbers.filter(numbers.is_finite().fill_null(value=False)).to_numpy())
+    return scale_counts(numbers.filter(numbers.is_finite().fill_null(value=False)).to_numpy())
 
 
 def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.source_types import returns_to
+from workbench.data.columns.source_types import is_lossless
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
@@ -143,7 +143,7 @@ def draw_prepared(
         cells=cells,
         kept=kept,
         kept_types={
-            n: table.types[n] for n, cells in kept.items() if n in table.types and returns_to(cells, table.types[n])
+            n: table.types[n] for n, cells in kept.items() if n in table.types and is_lossless(cells, table.types[n])
         },
         names=tuple(n for n in table.names if n not in dropped),
         rows=table.rows,

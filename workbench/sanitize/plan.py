@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from workbench.data.columns.grid import Grid, grid
 from workbench.data.columns.missing import with_codes
-from workbench.data.impossible_combinations import checked_list
+from workbench.data.impossible_combinations import checked_statements
 from workbench.data.person_join import Join
-from workbench.data.persons import as_planned
+from workbench.data.persons import read_by_plan
 from workbench.data.reading_options import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
@@ -189,7 +189,7 @@ class Plan(Parameters):
         if not self.columns:
             raise ParameterError("the plan names no columns", hint="add a [[column]] for each column of the table")
         if self.impossible is not None:
-            checked_list(self.impossible, tuple(column.name for column in self.columns))
+            checked_statements(self.impossible, tuple(column.name for column in self.columns))
         if self.unit is not None:
             self._check_unit(self.column(self.unit))
         elif self.join is not None:
@@ -257,7 +257,7 @@ class Plan(Parameters):
         """
         self.require_joined(table)
         rows, replaces, most = with_codes(table, self.columns), self.replaces_invalid, self.rows_per_person
-        return as_planned(rows, replaces_invalid=replaces, person=self.unit, most=most, coins=coins, counted=counted)
+        return read_by_plan(rows, replaces_invalid=replaces, person=self.unit, most=most, coins=coins, counted=counted)
 
     @property
     def joined_on(self) -> str | None:

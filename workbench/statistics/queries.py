@@ -74,7 +74,7 @@ from workbench.statistics.request import (
     without_period,
 )
 from workbench.work.ask import Ask
-from workbench.work.work import ReadByColumns
+from workbench.work.work import ColumnReader
 
 CENTRED, PAIR, SPREAD, CHOICE, DRAWN = "centred", "pair", "spread", "choice", "quantiles"
 PRODUCTS = "products"
@@ -207,7 +207,7 @@ class Query(Source):
         return ask.largest(self.label, [numbers[g * k : (g + 1) * k] for g in range(self.groups.count)], 1)
 
 
-class Counted(ReadByColumns):
+class Counted(ColumnReader):
     """Reads what is exact in the answers of queries from rows, part by part: a few numbers, however many rows."""
 
     def __init__(self, queries: Sequence[Query], columns: Sequence[str] = ()) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from workbench.data.impossible_combinations import joined
+from workbench.data.impossible_combinations import merged_statements
 from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
@@ -395,7 +395,7 @@ def synthetic_setting(
     facts, epsilon = [c.facts() for c in plan.protected], plan.row_epsilon()
     place = None if target is None else [f.name for f in facts].index(target)
     method = method_for(None, facts, place, rows, epsilon, delta)
-    impossible = joined(plan.impossible, None)
+    impossible = merged_statements(plan.impossible, None)
     return method, setting_for(facts, place, rows, epsilon, delta=delta, impossible=impossible, method=method)
 
 

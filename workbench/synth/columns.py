@@ -18,7 +18,7 @@ from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.local.cells import CellArray
 from workbench.signals.cancel import NEVER, CancelToken
-from workbench.work.work import ReadByColumns
+from workbench.work.work import ColumnReader
 
 DEFAULT_CUTS = 16
 LEAST_CUTS = 5
@@ -114,7 +114,7 @@ class CountsTables(Protocol):
         ...
 
 
-class CountedTables(ReadByColumns):
+class CountedTables(ColumnReader):
     """Tables of columns, and of pairs or threes of them, counted part by part: memory hangs on no number of rows."""
 
     def __init__(self, columns: Sequence[CoarseColumn], target: int | None, beside: int = 1) -> None:
@@ -155,7 +155,7 @@ class CountedTables(ReadByColumns):
         return self._counts.get(places, np.zeros(tuple(sizes), np.int64))
 
 
-class KeptRows(ReadByColumns):
+class KeptRows(ColumnReader):
     """Rows as coarse cells, read part by part and kept: a byte or two for each value."""
 
     def __init__(self, columns: Sequence[CoarseColumn]) -> None:

@@ -34,7 +34,7 @@ _MOST_CODED = 1 << 27
 
 
 @dataclass(frozen=True)
-class Needs:
+class Resources:
     """What a synthesis is expected to take."""
 
     seconds: float  # time
@@ -47,7 +47,7 @@ class Needs:
         return f"{time} and {max(self.bytes / 1e6, 1):.0f} MB of memory"
 
 
-def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
+def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Resources:
     """Return what a synthesis of ``drawn`` rows takes."""
     queries, d = method.queries(setting), len(setting.columns)
     tables = sum(query.form == COUNTS for query in queries)
@@ -68,7 +68,7 @@ def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
     coded = min(values * _BYTES_OF_A_CODE, _MOST_CODED) if method.inner(setting) is setting else 2 * code * values
     held = cells * _BYTES_OF_A_CELL + coded + drawn * (2 * code * d + _BYTES_OF_A_ROW)
     held += 16 * counted * min(max(setting.sizes) ** 2, 4096) if chosen else 0
-    return Needs(seconds, held)
+    return Resources(seconds, held)
 
 
 def model_cells(method: Synthesiser, setting: Setting) -> int:

@@ -195,7 +195,7 @@ class Ask:
         self._take_local(label, epsilon)
         return self.coins
 
-    def elsewhere(self, epsilons: Mapping[str, float | Decimal], parts: int) -> DrawsElsewhere:
+    def remote(self, epsilons: Mapping[str, float | Decimal], parts: int) -> RemoteDraws:
         """Return the leave to draw such mechanisms in other processes, for one published draw of each part of the rows.
 
         ``epsilons`` are those of the mechanism of each event, as for :meth:`local`; the parts are disjoint.
@@ -208,7 +208,7 @@ class Ask:
             raise UndeclaredError("only a release, with random bits of the operating system, draws in other processes")
         for label, epsilon in epsilons.items():
             self._take_local(label, epsilon)
-        return DrawsElsewhere(epsilons, self.coins, parts)
+        return RemoteDraws(epsilons, self.coins, parts)
 
     def _take_local(self, label: str, epsilon: float | Decimal) -> None:
         event = self._open.get(label)
@@ -343,10 +343,10 @@ class Ask:
         return self._open.pop(label)
 
 
-class DrawsElsewhere:
+class RemoteDraws:
     """Leave to draw the rows of a release in other processes, and the register of what was accepted of these draws.
 
-    What an ``Ask`` makes (:meth:`Ask.elsewhere`) draws nothing: it accepts one draw of each part. Its copies, which go
+    What an ``Ask`` makes (:meth:`Ask.remote`) draws nothing: it accepts one draw of each part. Its copies, which go
     to the other processes, give random bits to mechanisms of no more than the declared ε, and accept nothing. A part
     may be drawn more than once (a worker dies, its answer is lost): only the draw that was accepted is published.
     """
@@ -479,7 +479,7 @@ class Steps:
         self._taken += 1
         return self._taken
 
-    def elsewhere(self) -> CoinsElsewhere:
+    def remote(self) -> RemoteCoins:
         """Return the leave to throw coins of these steps in other processes, each for rows that no other one has.
 
         Raises:
@@ -488,7 +488,7 @@ class Steps:
         """
         if not self.coins.releasable or self.bands > 1:
             raise UndeclaredError("only the coins of a release, of steps of all rows, are thrown in other processes")
-        return CoinsElsewhere(self.sample_rate)
+        return RemoteCoins(self.sample_rate)
 
     def give_noise(self, answer: str = SUM) -> None:
         """Record that an answer of the step that was taken, :data:`SUM` or :data:`COUNT`, gets its noise now.
@@ -506,7 +506,7 @@ class Steps:
         self._answered[answer] = self._taken
 
 
-class CoinsElsewhere:
+class RemoteCoins:
     """Leave to throw coins of the steps of a training in another process, to which it is sent.
 
     Steps are counted, and noise is drawn, where the steps are. Every copy throws coins of its own.

@@ -26,7 +26,7 @@ Answers = Any
 
 
 @dataclass(frozen=True)
-class Made:
+class WorkOutput:
     """What is published, before it is written."""
 
     # The bytes of the released file, whole or in pieces; or of the files of a folder, by their names.
@@ -82,7 +82,7 @@ class PartReader(Protocol):
         ...
 
 
-class ReadTogether:
+class CombinedReader:
     """Reads each part once for two readers; one of them reads it as a plan does."""
 
     def __init__(self, planned: PartReader, rows_of: Callable[[Table], Table], other: PartReader) -> None:
@@ -94,9 +94,9 @@ class ReadTogether:
         _ = part.frame  # read once: what the plan makes of rows that are not read yet reads them by itself
         return self._planned.of_part(self._rows_of(part)), self._other.of_part(part)
 
-    def sent(self) -> ReadTogether:
+    def sent(self) -> CombinedReader:
         """Return what reads on a worker."""
-        return ReadTogether(self._planned.sent(), self._rows_of, self._other.sent())
+        return CombinedReader(self._planned.sent(), self._rows_of, self._other.sent())
 
     def take(self, found: tuple[Any, Any]) -> None:
         """Hand on what :meth:`of_part` found."""
@@ -109,7 +109,7 @@ class ReadTogether:
         self._other.finish()
 
 
-class ReadByColumns(ABC):
+class ColumnReader(ABC):
     """A :class:`PartReader` that reads one column of a part after the other.
 
     The error that is raised is that of the first column that has one, as in a table that is read whole: so rows are
@@ -209,7 +209,7 @@ class Fault:
     error: InputError
 
 
-class Sums(ReadByColumns):
+class Sums(ColumnReader):
     """Adds up whole numbers that are made of the columns of each part."""
 
     def __init__(self, columns: Sequence[Callable[[Any], Any]], part: Callable[[list[Any]], Any]) -> None:
@@ -225,7 +225,7 @@ class Sums(ReadByColumns):
         self.total = made if self.total is None else self.total + made
 
 
-class Checked(ReadByColumns):
+class ColumnCheck(ColumnReader):
     """Reads columns only to see that every value can be used."""
 
     def made(self, part: Any, columns: list[Any]) -> None:
@@ -254,7 +254,7 @@ class Work:
     # it is given.
     ask: Callable[[Table, Ask, Emit, CancelToken], Answers]
     # Makes what is published of the answers and public facts; it sees no row.
-    files: Callable[[Answers, CancelToken], Made]
+    files: Callable[[Answers, CancelToken], WorkOutput]
     budget: Budget | None = None  # (ε, δ) of one row, where the events have a ρ; `None` where their ε is the whole cost
     # Refuses values of the rows, as the plan reads them, before anything is reserved or charged; where there is none,
     # values that are not on their column's grid are refused.
@@ -287,7 +287,7 @@ class Work:
             raise ParameterError(what, hint="use --engine local", code="not-for-workers")
         return self.reader
 
-    def run(self, rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> Made:
+    def run(self, rows: Table, ask: Ask, emit: Emit, cancel: CancelToken) -> WorkOutput:
         """Ask every question and return what is published.
 
         Raises:

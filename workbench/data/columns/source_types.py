@@ -14,7 +14,7 @@ _PLAIN = {
 _MOMENT = "%Y-%m-%d %H:%M:%S%.f"
 
 
-def word_of(kind: pl.DataType) -> str:
+def type_name(kind: pl.DataType) -> str:
     """Return the name of a column's type; ``String`` for one whose values stay text."""
     if isinstance(kind, pl.Datetime) and kind.time_zone is None:
         return f"Datetime {kind.time_unit}"
@@ -22,7 +22,7 @@ def word_of(kind: pl.DataType) -> str:
     return name if name in _PLAIN else "String"
 
 
-def type_of(word: str) -> pl.DataType:
+def type_named(word: str) -> pl.DataType:
     """Return the type of that name.
 
     Raises:
@@ -36,7 +36,7 @@ def type_of(word: str) -> pl.DataType:
     return _PLAIN[word]
 
 
-def as_type(cells: pl.Series, kind: pl.DataType, *, strict: bool = True) -> pl.Series:
+def cast_text(cells: pl.Series, kind: pl.DataType, *, strict: bool = True) -> pl.Series:
     """Return text cells as values of ``kind``; a cell that cannot be one is an error, or missing unless ``strict``."""
     if kind == pl.Boolean:
         return cells.replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean)
@@ -47,6 +47,6 @@ def as_type(cells: pl.Series, kind: pl.DataType, *, strict: bool = True) -> pl.S
     return cells.cast(kind, strict=strict)
 
 
-def returns_to(cells: pl.Series, kind: pl.DataType) -> bool:
+def is_lossless(cells: pl.Series, kind: pl.DataType) -> bool:
     """Return whether every text cell is a value of ``kind``."""
-    return as_type(cells, kind, strict=False).null_count() == cells.null_count()
+    return cast_text(cells, kind, strict=False).null_count() == cells.null_count()

@@ -28,7 +28,7 @@ grows."""
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundValue:
     """A line of the file: a value of a column with its noisy count, the bounds of one, or how many rows a person has.
 
     The last is a count without a value, of the column that identifies a person.
@@ -41,7 +41,7 @@ class Found:
     upper: float | None = None
 
 
-def scales(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def scale_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return how many of some finite numbers are in each cell of the grid, shape (SCALES,)."""
     mantissa, exponent = np.frexp(np.abs(values))
     size = np.clip(exponent - (mantissa == 0.5), _FINEST, _COARSEST) - _FINEST + 1
@@ -49,7 +49,7 @@ def scales(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.bincount(cells, minlength=SCALES)
 
 
-def bounds(noisy: Sequence[int], least: int) -> tuple[float, float] | None:
+def noisy_bounds(noisy: Sequence[int], least: int) -> tuple[float, float] | None:
     """Return the smallest range of the grid with every cell whose noisy count is ``least`` or more, if there is one.
 
     It is widened to 0 where that is near.
@@ -73,13 +73,13 @@ def _edges(cell: int) -> tuple[float, float]:
     return (inner, outer) if cell > _ZERO else (-outer, -inner)
 
 
-def encode(found: Iterable[Found]) -> bytes:
+def encode(found: Iterable[FoundValue]) -> bytes:
     """Return the bytes of the file: every cell is quoted, as a value may hold any character."""
     lines = ([f.column, f.value, f.count, f.lower, f.upper] for f in found)
     return csv_bytes([FIELDS, *lines], quoting=csv.QUOTE_ALL)
 
 
-def decode(data: bytes, where: str) -> list[Found]:
+def decode(data: bytes, where: str) -> list[FoundValue]:
     """Return what the file says.
 
     Raises:
@@ -95,24 +95,24 @@ def decode(data: bytes, where: str) -> list[Found]:
         raise InputError(what, where, "give a file that `workbench values` released") from None
 
 
-def _line(column: str, value: str, count: str, lower: str, upper: str) -> Found:
+def _line(column: str, value: str, count: str, lower: str, upper: str) -> FoundValue:
     if value:
         if lower or upper:
             raise ValueError
-        return Found(column, value, int(count))
+        return FoundValue(column, value, int(count))
     if count and not (lower or upper) and int(count) > 0:
-        return Found(column, count=int(count))
+        return FoundValue(column, count=int(count))
     if count or not -np.inf < float(lower) < float(upper) < np.inf:
         raise ValueError
-    return Found(column, lower=float(lower), upper=float(upper))
+    return FoundValue(column, lower=float(lower), upper=float(upper))
 
 
-def persons(found: Iterable[Found]) -> tuple[str, int] | None:
+def person_limit(found: Iterable[FoundValue]) -> tuple[str, int] | None:
     """Return the column that identifies a person, and how many rows of each to keep, where that was found."""
     return next(((line.column, line.count) for line in found if line.count is not None and not line.value), None)
 
 
-def attributes(found: Iterable[Found], kinds: Mapping[str, str | None]) -> tuple[Attribute, ...]:
+def found_attributes(found: Iterable[FoundValue], kinds: Mapping[str, str | None]) -> tuple[Attribute, ...]:
     """Return what a plan takes of them: missing values, and values that were not found, have a cell each.
 
     Args:
@@ -143,7 +143,7 @@ def attributes(found: Iterable[Found], kinds: Mapping[str, str | None]) -> tuple
     return tuple(made.values())
 
 
-def _number(line: Found, *, whole: bool) -> Attribute:
+def _number(line: FoundValue, *, whole: bool) -> Attribute:
     assert line.lower is not None
     assert line.upper is not None
     lower, upper = line.lower, line.upper

@@ -19,7 +19,7 @@ from workbench.data.csv.dialect_guess import DELIMITERS, different_names, is_cle
 from workbench.data.csv.encoding import EncodingGuess
 from workbench.data.csv.options import DOUBLED, NO_DELIMITER, NO_QUOTE, Dialect
 from workbench.data.csv.strict_reader import MalformedError, escapes, records
-from workbench.data.table import Candidate, Doubt
+from workbench.data.table import Ambiguity, Candidate
 
 _MOST_CELLS = 3
 _MOST_CANDIDATES = 4
@@ -38,9 +38,9 @@ class Sample:
     guess: EncodingGuess  # the encoding according to its bytes
 
 
-def doubts_about(
+def ambiguities_of(
     dialect: Dialect, certain: Collection[str], first: Sequence[str], names: Sequence[str] | None, sample: Sample
-) -> Iterator[Doubt]:
+) -> Iterator[Ambiguity]:
     """Yield the doubts about a file that was read as ``dialect``, each with the option that settles it.
 
     Args:
@@ -75,7 +75,7 @@ Readings = Iterable[tuple[str, Sequence[str] | None]]
 """Values of an option, each with the cells as they read under it; ``None`` if the file cannot be read that way."""
 
 
-def _doubt(name: str, guess: str, readings: Readings) -> Doubt:
+def _doubt(name: str, guess: str, readings: Readings) -> Ambiguity:
     """Return the doubt about ``name``, without candidates that read every cell like an earlier one."""
     candidates: list[Candidate] = []
     for value, cells in readings:
@@ -83,7 +83,7 @@ def _doubt(name: str, guess: str, readings: Readings) -> Doubt:
         one = Candidate(value, option, tuple(cells or ())[:_MOST_CELLS], fits=cells is not None)
         if all(one.cells != other.cells or not one.fits for other in candidates):
             candidates.append(one)
-    return Doubt(name, guess, candidates[0].option, tuple(candidates[:_MOST_CANDIDATES]))
+    return Ambiguity(name, guess, candidates[0].option, tuple(candidates[:_MOST_CANDIDATES]))
 
 
 def _quoted(mark: str) -> str:

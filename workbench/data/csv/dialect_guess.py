@@ -269,7 +269,7 @@ def titles_above(rows: Sequence[Sequence[str | None]]) -> int:
     return next((at for at, own in enumerate(words) if own == len(used)), 0)
 
 
-def said_of_titles(named: int, columns: int, lines: int, above: int = 0) -> str:
+def titles_notice(named: int, columns: int, lines: int, above: int = 0) -> str:
     """Return the notice that the header seems to be below titles, which take ``lines`` lines.
 
     ``above`` are the rows of a sheet before the range that is read: rows are counted from the sheet's first.

@@ -14,15 +14,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.csv.ambiguities import Sample, doubts_about
+from workbench.data.csv.ambiguities import Sample, ambiguities_of
 from workbench.data.csv.dialect_guess import (
     DELIMITERS,
     is_typed,
     mostly_typed,
     names_of,
-    said_of_titles,
     sniff,
     titles_above,
+    titles_notice,
     ways,
 )
 from workbench.data.csv.encoding import (
@@ -140,7 +140,7 @@ class DelimitedFile:
         table = self._read_fast(dialect, columns) or self._read_exactly(dialect, columns)
         assert table.dialect is not None
         certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
-        doubts = doubts_about(table.dialect, certain, first.cells, names, self._sample)
+        doubts = ambiguities_of(table.dialect, certain, first.cells, names, self._sample)
         facts = dataclasses.replace(table.facts, titles=self._titles)
         return table.replaced(doubts=tuple(doubts), renamed=self._renamed, facts=facts)
 
@@ -216,7 +216,7 @@ class DelimitedFile:
         named, self._renamed, said = names_of(first.cells)
         if titles := titles_above([record.cells for record in self._found]):
             self._titles = self._found[titles].line - 1
-            said = [said_of_titles(sum(map(bool, first.cells)), len(named), self._titles)]
+            said = [titles_notice(sum(map(bool, first.cells)), len(named), self._titles)]
         self._notices += said
         return named
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from workbench.data.columns.source_types import type_of, word_of
+from workbench.data.columns.source_types import type_name, type_named
 from workbench.data.databases.address import PASSWORD_NEEDED, PASSWORDS, SQLITE, Address, address_of
 from workbench.data.databases.child import KEYS, LEAST_SECONDS, NAMES
 from workbench.data.databases.database_rows import CELLS, DatabaseRows
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Found:
+class ListedTable:
     """A table or view of a database."""
 
     name: str  # as an address names it
@@ -96,7 +96,9 @@ def _answer_of(address: Address, do: str, cancel: CancelToken, source: str = "",
     return parse_json(found[-1][1].decode(), "answer")
 
 
-def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = False, source: str = "") -> list[Found]:
+def tables_of(
+    address: Address, cancel: CancelToken = NEVER, *, counted: bool = False, source: str = ""
+) -> list[ListedTable]:
     """Return the tables and views that may be read; with their rows, if these are to be ``counted``.
 
     A person calls the database ``source``, if not by its address.
@@ -105,7 +107,7 @@ def tables_of(address: Address, cancel: CancelToken = NEVER, *, counted: bool = 
         InputError: the database cannot be reached, or refuses.
     """
     found = _answer_of(address, "tables", cancel, source, counted=counted)
-    return [Found(str(name), bool(view), rows) for name, view, rows in found]
+    return [ListedTable(str(name), bool(view), rows) for name, view, rows in found]
 
 
 def read_database(address: Address, cancel: CancelToken = NEVER, *, most: int | None = None, source: str = "") -> Table:
@@ -196,7 +198,7 @@ def _read(
                 elif letter == TEXT:
                     rows.keep(content, names, keys)
                 elif letter == TYPES:
-                    kinds = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
+                    kinds = [type_named(str(word)) for word in parse_json(content.decode(), "answer")]
             return rows.finished(), pl.Schema(zip(names, kinds[: len(names)], strict=True))
     except (ValueError, TypeError, pl.exceptions.PolarsError):
         raise asked.damaged() from None
@@ -226,5 +228,5 @@ def write_table(address: Address, part: Path, types: Mapping[str, pl.DataType], 
     Raises:
         InputError: it could not be written.
     """
-    words = {name: word_of(kind) for name, kind in types.items()}
+    words = {name: type_name(kind) for name, kind in types.items()}
     _answer_of(address, "write", NEVER, part=str(part.absolute()), types=words, into=into)

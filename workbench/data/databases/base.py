@@ -30,7 +30,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowSelection:
     """Which rows of a table are read."""
 
     most: int | None = None  # how many at most; `None` for all
@@ -72,7 +72,7 @@ class Database(Protocol):
         """Return the column of whole numbers that alone is the primary key of a table; ``None`` where none is."""
         ...
 
-    def cells(self, address: Address, asked: Asked) -> Cells:
+    def cells(self, address: Address, asked: RowSelection) -> Cells:
         """Return the rows of what the address names."""
         ...
 

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from workbench.data import isolated_child
-from workbench.data.columns.source_types import as_type, type_of, word_of
+from workbench.data.columns.source_types import cast_text, type_name, type_named
 from workbench.data.databases.address import POSTGRESQL, SQLITE, Address, address_of
-from workbench.data.databases.base import Asked, Database, require_names
+from workbench.data.databases.base import Database, RowSelection, require_names
 from workbench.data.isolated_child import ANSWER, END, TEXT, TYPES, check_shape, restrict, send
 from workbench.data.opened_file import RefusedError
 from workbench.data.rows_in_parts import cells_of
@@ -92,7 +92,7 @@ def _read(opened: Database, address: Address, request: dict[str, Any], seconds: 
         # Not every database takes two names of one column for two columns.
         key = None if key.lower() in map(str.lower, columns) else key
         address = address.of(address.table, (*columns, *filter(None, [key])))
-    cells = opened.cells(address, Asked(most, key or "", between))
+    cells = opened.cells(address, RowSelection(most, key or "", between))
     names = list(cells.names)[: len(columns) or None]
     check_shape(1, names)
     require_names(names)
@@ -107,7 +107,7 @@ def _read(opened: Database, address: Address, request: dict[str, Any], seconds: 
         _more_time(seconds)
     if between is None:
         check_shape(rows, names)
-    send(out, TYPES, json.dumps([word_of(kind) for kind in cells.types]).encode())
+    send(out, TYPES, json.dumps([type_name(kind) for kind in cells.types]).encode())
     send(out, END, b"")
 
 
@@ -142,19 +142,19 @@ def _more_time(seconds: int) -> None:
 
 def _write(opened: Database, address: Address, request: dict[str, Any]) -> None:
     """Copy a finished draw, which is a file of CSV, into its table."""
-    types = {name: type_of(word) for name, word in request["types"].items()}
+    types = {name: type_named(word) for name, word in request["types"].items()}
     opened.write(address.table, list(types), _typed(Path(request["part"]), types), into=request["into"])
 
 
 def _typed(part: Path, types: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
     read = pl.read_csv(part, infer_schema=False).with_columns(pl.all().replace("", None))
     for name, kind in types.items():  # not every database has a real that is no number
-        if kind == pl.Float64() and not as_type(cells_of(read, name), kind).is_finite().all():
+        if kind == pl.Float64() and not cast_text(cells_of(read, name), kind).is_finite().all():
             types[name] = pl.String()
     step = max(1, (1 << 20) // max(1, len(types)))
     for start in range(0, read.height or 1, step):
         piece = read.slice(start, step)
-        yield piece.select([as_type(cells_of(piece, name), kind).alias(name) for name, kind in types.items()])
+        yield piece.select([cast_text(cells_of(piece, name), kind).alias(name) for name, kind in types.items()])
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ from typing import IO
 import polars as pl
 
 from workbench.data.csv.encoding import FileBytes
-from workbench.data.private_file import write_or_say
+from workbench.data.private_file import write_private
 from workbench.data.rows_in_parts import Part, Piece, Rows, require_memory
 
 IN_MEMORY = 1 << 26  # bytes of a table that is read into memory
@@ -68,7 +68,7 @@ class DatabaseRows(Rows):
         if frame.columns != list(names) or any(kind != pl.String for kind in frame.dtypes):
             raise ValueError("not the rows that were promised")
         start = self._file.tell()
-        write_or_say(self._file, content, self._source)
+        write_private(self._file, content, self._source)
         self._kept.append(Kept(frame.height, (start, start + len(content)), keys))
         self.height, self.columns = self.height + frame.height, tuple(names)
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, SQLITE, Address
-from workbench.data.databases.base import LOST, Asked, Cells, Listed, fetched, has_rows, missing_table
+from workbench.data.databases.base import LOST, Cells, Listed, RowSelection, fetched, has_rows, missing_table
 from workbench.data.databases.sqlite import KEYS
 from workbench.data.opened_file import RefusedError
 
@@ -103,7 +103,7 @@ class OtherDatabase:
             return str(names[0]) if len(names) == 1 and isinstance(kinds[names[0]], self._sql.Integer) else None
         return None
 
-    def cells(self, address: Address, asked: Asked) -> Cells:
+    def cells(self, address: Address, asked: RowSelection) -> Cells:
         """Return the rows of what the address names."""
         place = self._place(address.table) if address.table else None
         if address.table and place is None:

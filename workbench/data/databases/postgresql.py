@@ -11,7 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from workbench.data.databases.address import PASSWORD_NEEDED, Address
-from workbench.data.databases.base import LOST, Asked, Cells, Listed, has_rows, missing_table, not_a_cell
+from workbench.data.databases.base import LOST, Cells, Listed, RowSelection, has_rows, missing_table, not_a_cell
 from workbench.data.opened_file import RefusedError
 
 _PLAIN: dict[str, pl.DataType] = {
@@ -135,7 +135,7 @@ class PostgreSQL:
         found = self._rows(_KEY, self._known(table))
         return str(found[0][0]) if found else None
 
-    def cells(self, address: Address, asked: Asked) -> Cells:
+    def cells(self, address: Address, asked: RowSelection) -> Cells:
         """Return the rows of what the address names; a line break ends a comment at the end of a query."""
         place = f"(\n{address.query}\n)" if address.query else self._known(address.table)
         columns = ", ".join(map(_quoted, address.columns)) or "*"

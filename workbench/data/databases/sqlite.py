@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from workbench.data.databases.address import Address
-from workbench.data.databases.base import Asked, Cells, Listed, fetched, has_rows, missing_table
+from workbench.data.databases.base import Cells, Listed, RowSelection, fetched, has_rows, missing_table
 from workbench.data.opened_file import RefusedError
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -94,7 +94,7 @@ class SQLite:
         """Return the column of whole numbers that is the primary key of the table that the address names."""
         return self._keys.get(table)
 
-    def cells(self, address: Address, asked: Asked) -> Cells:
+    def cells(self, address: Address, asked: RowSelection) -> Cells:
         """Return the rows of what the address names."""
         if address.table and address.table not in {each.name for each in self._all}:
             raise missing_table(address.table, self._all)

@@ -38,7 +38,7 @@ _MOST_PER_BYTE, _LEAST = 1032, 1024
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredFile:
     """A file, which is packed where its name ends in ``.gz``, or a member of an archive."""
 
     path: Path
@@ -62,7 +62,7 @@ Judge = Callable[[Sequence[bytes]], Sequence[tuple[int, int]]]
 """From the first bytes of each file to where what is wanted begins in it, and how many bytes that are."""
 
 
-def contents(files: Sequence[Stored], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
+def file_contents(files: Sequence[StoredFile], judge: Judge, cancel: CancelToken = NEVER) -> list[NDArray[np.uint8]]:
     """Return what ``judge`` wants of each file.
 
     Raises:
@@ -92,11 +92,11 @@ def require_possible(size: int, file: Path, source: str) -> None:
         InputError: it does.
     """
     own = file.stat().st_size
-    if size > (_MOST_PER_BYTE * own + _LEAST if Stored(file).packed else own):
+    if size > (_MOST_PER_BYTE * own + _LEAST if StoredFile(file).packed else own):
         raise InputError("the header declares more data than the file can contain", source, "fetch the file again")
 
 
-def content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> bytearray:
+def file_content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> bytearray:
     """Return the bytes of ``file``, which has no header, unpacked if its name ends in ``.gz``.
 
     Raises:
@@ -116,14 +116,14 @@ def content(file: Path, most: int = MOST_BYTES, cancel: CancelToken = NEVER) -> 
         raise InputError("there is no such file", source, "check the path")
     if file.stat().st_size > most:
         raise more
-    _read([Stored(file)], take, cancel)
+    _read([StoredFile(file)], take, cancel)
     return found
 
 
 class _Room:
     """Room for what a header promises, filled piece by piece."""
 
-    def __init__(self, file: Stored, size: int) -> None:
+    def __init__(self, file: StoredFile, size: int) -> None:
         self._file, self._filled = file, 0
         self._room = np.empty(size, np.uint8)
 
@@ -145,7 +145,7 @@ class _Room:
         return InputError(what, str(self._file.path), "the file was cut short or changed: fetch it again")
 
 
-def _read(files: Sequence[Stored], take: Callable[[_Piece], None], cancel: CancelToken) -> None:
+def _read(files: Sequence[StoredFile], take: Callable[[_Piece], None], cancel: CancelToken) -> None:
     """Read first the head of each file, then the rest of each: in a process of their own, unless none is packed."""
     if not any(file.packed for file in files):
         _send(files, take, cancel)
@@ -166,7 +166,7 @@ def _read(files: Sequence[Stored], take: Callable[[_Piece], None], cancel: Cance
         raise _damaged(source) from None  # its process has ended
 
 
-def _pieces(files: tuple[Stored, ...], emit: Emit, cancel: CancelToken) -> None:
+def _pieces(files: tuple[StoredFile, ...], emit: Emit, cancel: CancelToken) -> None:
     """Send the pieces of ``files``; runs in the process that unpacks."""
     from workbench.data.isolated_child import restrict
 
@@ -174,7 +174,7 @@ def _pieces(files: tuple[Stored, ...], emit: Emit, cancel: CancelToken) -> None:
     _send(files, cast("Callable[[_Piece], None]", emit), cancel)
 
 
-def _send(files: Sequence[Stored], send: Callable[[_Piece], None], cancel: CancelToken) -> None:
+def _send(files: Sequence[StoredFile], send: Callable[[_Piece], None], cancel: CancelToken) -> None:
     with contextlib.ExitStack() as opened:
         streams = []
         for index, file in enumerate(files):
@@ -189,7 +189,7 @@ def _send(files: Sequence[Stored], send: Callable[[_Piece], None], cancel: Cance
 
 
 @contextlib.contextmanager
-def _opened(file: Stored) -> Iterator[IO[bytes]]:
+def _opened(file: StoredFile) -> Iterator[IO[bytes]]:
     if not file.member:
         with gzip.open(file.path) if file.packed else file.path.open("rb") as stream:
             yield cast("IO[bytes]", stream)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.images.archive_contents import Stored, contents
+from workbench.data.images.archive_contents import StoredFile, file_contents
 from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, open_archive, require_room
 from workbench.params import InputError
@@ -63,7 +63,7 @@ def read_arrays(
         _require_fit(found[0], found[1], source)
         return [(one.begin, one.bytes) for one in found]
 
-    numbers = contents([Stored(file, info.filename) for info in infos], judge, cancel)
+    numbers = file_contents([StoredFile(file, info.filename) for info in infos], judge, cancel)
     images, labels = (_array(stated, data, source) for stated, data in zip(found, numbers, strict=True))
     planes = _planes(images, source)
     names = classes or DIGITS

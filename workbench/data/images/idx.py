@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.data.images.archive_contents import GZIP, Stored, content, contents, require_possible
+from workbench.data.images.archive_contents import GZIP, StoredFile, file_content, file_contents, require_possible
 from workbench.data.images.image_set import BYTES_PER_IMAGE, MOST_BYTES, MOST_SIDE, ImageSet, require_room
 from workbench.params import InputError
 from workbench.signals.cancel import NEVER, CancelToken
@@ -44,7 +44,7 @@ def read_idx(file: Path, classes: tuple[str, ...] | None = None, cancel: CancelT
         return [(one.begin, math.prod(shape)) for one, shape in zip(stated, shapes, strict=True)]
 
     found: list[tuple[int, ...]] = []
-    images, codes = contents([Stored(file), Stored(labels)], judge, cancel)
+    images, codes = file_contents([StoredFile(file), StoredFile(labels)], judge, cancel)
     return ImageSet.of(
         images.reshape(found[0])[:, None], codes.astype(np.int64), classes or DIGITS, source, cancel=cancel
     )
@@ -118,7 +118,7 @@ def read_cifar(
 
 
 def _records(file: Path, cancel: CancelToken) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-    data = content(file, cancel=cancel)
+    data = file_content(file, cancel=cancel)
     if not data or len(data) % _RECORD:
         raise InputError(
             f"{len(data):,} bytes are not a whole number of CIFAR-10's records of {_RECORD:,}",
@@ -133,7 +133,7 @@ def _names_beside(file: Path) -> tuple[str, ...]:
     beside = file.with_name(NAMES)
     if not beside.is_file():
         return DIGITS
-    stated = content(beside, _LONGEST).decode("utf-8", "replace").split()
+    stated = file_content(beside, _LONGEST).decode("utf-8", "replace").split()
     if len(set(stated)) != len(DIGITS) or len(stated) != len(DIGITS):
         raise InputError("these are not the names of ten classes", str(beside), "write one name on each line")
     return tuple(stated)

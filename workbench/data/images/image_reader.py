@@ -60,7 +60,7 @@ def is_image_set(path: str | Path) -> bool:
     return any(n.endswith(class_folders.PICTURES) for n in names) or not any(n.endswith(TABLES) for n in names)
 
 
-def of_class_folders(path: str | Path) -> bool:
+def has_class_folders(path: str | Path) -> bool:
     """Return whether ``path`` holds class folders, not MNIST's or CIFAR-10's files."""
     file = Path(path)
     if file.is_dir():

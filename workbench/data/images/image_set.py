@@ -253,7 +253,7 @@ MOST_CLASSES = 40  # classes of which images are kept; the others are counted
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSeen:
+class ClassOverview:
     """One class: its name is public where it was declared; all else is private."""
 
     name: str  # of the class
@@ -261,7 +261,7 @@ class ClassSeen:
     examples: tuple[Images, ...]  # some of them, small, in the order of the file; each (c, h, w)
 
 
-def overview(images: ImageSet, check: Callable[[], None] = lambda: None) -> tuple[ClassSeen, ...]:
+def overview(images: ImageSet, check: Callable[[], None] = lambda: None) -> tuple[ClassOverview, ...]:
     """Return what each class of ``images`` has, in the order of the classes; ``check`` may stop it."""
     names = images.frame[CLASS].to_numpy()
     found = []
@@ -270,11 +270,11 @@ def overview(images: ImageSet, check: Callable[[], None] = lambda: None) -> tupl
         there = np.flatnonzero(names == name)
         step = max(1, len(there) // EXAMPLES)
         shown = there[::step][:EXAMPLES] if place < MOST_CLASSES else there[:0]
-        found.append(ClassSeen(name, len(there), tuple(small(images.images[at]) for at in shown)))
+        found.append(ClassOverview(name, len(there), tuple(thumbnail(images.images[at]) for at in shown)))
     return tuple(found)
 
 
-def small(image: Images, side: int = SIDE) -> Images:
+def thumbnail(image: Images, side: int = SIDE) -> Images:
     """Return ``image`` (c, h, w) with every k-th pixel of every k-th line, so that it takes little room."""
     step = max(1, max(image.shape[1:]) // side)
     return np.ascontiguousarray(image[:, ::step, ::step])

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 
 from workbench.data.csv.encoding import FileBytes
-from workbench.data.isolated_reader import isolated
+from workbench.data.isolated_reader import read_in_child
 from workbench.data.opened_file import Opened, RefusedError, Unpacked
 from workbench.data.sources import delimited, json_lines
 from workbench.data.sources.source import HEAD, Source, SourceFile
@@ -143,7 +143,7 @@ def read(file: SourceFile) -> Table:
     name = KINDS[kind_of(file.view[:64].tobytes()) or "gzip"][1]
     # In memory, then in a file without a name, which is gone when the process ends, however it does.
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as unpacked:
-        found = isolated(file, name, __name__, cast("IO[bytes]", unpacked))
+        found = read_in_child(file, name, __name__, cast("IO[bytes]", unpacked))
         if found.table is not None:
             return found.table
         view = _view(cast("IO[bytes]", unpacked), file.source)

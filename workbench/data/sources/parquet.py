@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 from polars import selectors
 
-from workbench.data.columns.source_types import word_of
+from workbench.data.columns.source_types import type_name
 from workbench.data.csv.encoding import FileBytes
 from workbench.data.isolated_child import cells_of_schema, check_shape
 from workbench.data.isolated_reader import read_isolated
@@ -107,7 +107,7 @@ def _outline(
         places = [[group.num_rows, group.total_byte_size, *_place(group)] for group in groups]
         found.append({"path": str(file), "keys": its, "groups": places})
     check_shape(rows, [*schema, *keys[0]])
-    types = [*map(word_of, schema.values()), *("String" for _ in keys[0])]
+    types = [*map(type_name, schema.values()), *("String" for _ in keys[0])]
     said = {"columns": list(schema), "keys": list(keys[0]), "types": types, "files": found}
     return Unpacked(iter([json.dumps(said).encode()]), facts)
 

@@ -12,10 +12,10 @@ from typing import IO, Any, cast
 import numpy as np
 import polars as pl
 
-from workbench.data.columns.source_types import type_of
+from workbench.data.columns.source_types import type_named
 from workbench.data.csv.encoding import FileBytes
 from workbench.data.csv.options import ReadOptions
-from workbench.data.isolated_reader import isolated
+from workbench.data.isolated_reader import read_in_child
 from workbench.data.opened_file import not_of_format
 from workbench.data.private_file import private_file
 from workbench.data.rows_in_parts import Index, Part, Piece, Rows, in_order, require_memory
@@ -50,7 +50,7 @@ class Groups:
 def _cells(path: Path, source: str, size: int, asked: dict[str, Any], rows: int) -> pl.DataFrame:
     """Return the cells of so many rows of a file, of which a process of its own reads ``size`` bytes."""
     file = SourceFile(path, source, np.empty(0, np.uint8), (), size, ReadOptions(), None, False, NEVER)
-    table = isolated(file, _NAME, _MODULE, asked=asked).table
+    table = read_in_child(file, _NAME, _MODULE, asked=asked).table
     assert table is not None  # no bytes without a place for them
     if table.rows != rows:
         raise InputError("the file changed while it was read", source, "run it again when nobody is writing to it")
@@ -184,11 +184,11 @@ def read_groups(file: SourceFile) -> Table:
         InputError: a file is damaged, or every column holds lists, records or bytes.
     """
     answer = io.BytesIO()
-    more = isolated(file, _NAME, _MODULE, cast("IO[bytes]", answer), {"outline": True}).more
+    more = read_in_child(file, _NAME, _MODULE, cast("IO[bytes]", answer), {"outline": True}).more
     try:
         outline = parse_json(answer.getvalue().decode(), "answer")
         rows = RowsOfGroups(file, outline)
-        kinds = [type_of(word) for word in outline["types"]]
+        kinds = [type_named(word) for word in outline["types"]]
         types = pl.Schema(zip(rows.columns, kinds, strict=True))
     except (ValueError, TypeError, KeyError, AttributeError):  # the answer of a process that a file misled
         hint = "export it again, or give a CSV file"

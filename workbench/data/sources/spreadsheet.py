@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from workbench.data.csv.dialect_guess import names_of, said_of_titles, titles_above
+from workbench.data.csv.dialect_guess import names_of, titles_above, titles_notice
 from workbench.data.isolated_reader import read_isolated
 from workbench.data.opened_file import Opened, RefusedError
 from workbench.data.sources.source import Source, SourceFile
@@ -147,7 +147,7 @@ def _with_header(frame: pl.DataFrame, options: dict[str, Any], facts: dict[str, 
     facts["renamed"] = list(renamed)
     if "titles" in facts:
         above = _corners(options.get("range"))[0]
-        facts["notices"].append(said_of_titles(sum(map(bool, names)), len(names), facts["titles"], above))
+        facts["notices"].append(titles_notice(sum(map(bool, names)), len(names), facts["titles"], above))
     else:
         facts["notices"] += said if header else []
     frame.columns = columns

@@ -14,7 +14,7 @@ import polars as pl
 from workbench.data.isolated_reader import read_isolated
 from workbench.data.opened_file import Opened, RefusedError
 from workbench.data.sources.source import HEAD, Source, SourceFile
-from workbench.data.table import Candidate, Doubt, Table
+from workbench.data.table import Ambiguity, Candidate, Table
 from workbench.params.errors import require
 
 _WHOLE = 1 << 53
@@ -148,7 +148,7 @@ def read(file: SourceFile) -> Table:
     ways = (("missing", ("missing",)), ("values", codes[:_SHOWN]))
     candidates = tuple(Candidate(way, f"--missing-codes {way}", cells) for way, cells in ways)
     guess = f"the codes that the file declares missing ({_listed(codes)}) are read as missing values"
-    doubt = Doubt("missing_codes", guess, candidates[0].option, candidates, by_a_row=False)
+    doubt = Ambiguity("missing_codes", guess, candidates[0].option, candidates, by_a_row=False)
     return table.replaced(doubts=(doubt,))
 
 

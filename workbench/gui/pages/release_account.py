@@ -18,7 +18,7 @@ RUNNING = tr_later("Cancelling is free until the file is written.")
 
 def release_hindrance(session: Session) -> tuple[str, str]:
     """Return what keeps a forecast release from being made, and the page where it is put right."""
-    if session.opened is not None and session.opened.table.doubts:
+    if session.opened is not None and session.opened.table.ambiguities:
         return tr(GUESSED), "data"
     guessed = unconfirmed(session)
     if guessed:

@@ -33,7 +33,7 @@ def draft_refusal(session: Session) -> WorkbenchError | None:
     first = next(iter(session.plan.problems()), None)
     if first is not None:
         return first.error()
-    doubt = opened.table.doubtful()
+    doubt = opened.table.ambiguity_refusal()
     return doubt if doubt is not None else unconfirmed_refusal(session)
 
 
@@ -173,7 +173,7 @@ def first_problem(session: Session) -> str:
 
 def what_keeps_from_release(session: Session) -> str:
     """Return what prevents the release of a model that fits; empty where nothing does."""
-    if session.opened is not None and session.opened.table.doubts:
+    if session.opened is not None and session.opened.table.ambiguities:
         return tr(GUESSED)
     return what_is_missing(session, target=False) or unconfirmed(session)
 

@@ -32,7 +32,7 @@ from workbench.params import WorkbenchError
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
-    from workbench.data.databases.access import Found
+    from workbench.data.databases.access import ListedTable
     from workbench.data.table import Table
 
 KEY = "database"
@@ -232,14 +232,14 @@ class DatabaseDialog(QDialog):
             self._look_at(address.asking(self._text("query")))
             return
 
-        def work(emit: Emit, cancel: CancelToken) -> list[Found]:
+        def work(emit: Emit, cancel: CancelToken) -> list[ListedTable]:
             from workbench.data.databases.access import tables_of
 
             return tables_of(address, cancel, counted=True)
 
         self._start(Job(tr("Listing tables"), work), self._list)
 
-    def _list(self, found: list[Found]) -> None:
+    def _list(self, found: list[ListedTable]) -> None:
         self._names = [each.name for each in found]
         self._tables.lines.show_lines(
             [

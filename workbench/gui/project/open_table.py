@@ -122,7 +122,7 @@ def load_joined(
     """
     from workbench.data.columns.profile import profile
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.person_join import Join, joined
+    from workbench.data.person_join import Join, join_on_person
     from workbench.data.reading_options import reading_of
     from workbench.data.schema import DECLARED
     from workbench.sanitize.plan_template import draft
@@ -130,7 +130,7 @@ def load_joined(
     first = opened.table if opened.table.joined is None else opened.table.joined.first
     reading = reading_of(second.table, ReadOptions())
     stated = reading and dataclasses.replace(reading, origin=DECLARED)
-    table = joined(first, second.table.replaced(doubts=()), *persons)
+    table = join_on_person(first, second.table.replaced(doubts=()), *persons)
     columns = profile(table, cancel=cancel, emit=emit)
     made = draft(columns, float(plan.epsilon), labelled=table.labelled_domains())
     drafted = DraftPlan.from_raw(parse_toml(made.toml, "draft"))
@@ -462,14 +462,14 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
 
 def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
     """Return the images; runs in a worker."""
-    from workbench.data.images.image_reader import ImageOptions, of_class_folders, read_images
+    from workbench.data.images.image_reader import ImageOptions, has_class_folders, read_images
     from workbench.data.images.image_set import overview
 
     declared, stamp = options or ImageOptions(), stamp_of(source)
     images = read_images(source, declared, emit=emit, cancel=cancel)
     require_unchanged(source, stamp)
     seen = overview(images, cancel.check)
-    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp, seen)
+    return OpenImages(images, source, declared, Path(source).is_dir(), has_class_folders(source), stamp, seen)
 
 
 def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:

@@ -159,7 +159,7 @@ def in_need(opened: OpenTable | None, plan: DraftPlan, column: DraftColumn) -> b
 
 def blocks(opened: OpenTable, plan: DraftPlan) -> bool:
     """Return whether anything about the table or its columns is to be settled before a release."""
-    stated = bool(opened.table.doubts) or bool(plan.guesses()) or any(p.column for p in plan.problems())
+    stated = bool(opened.table.ambiguities) or bool(plan.guesses()) or any(p.column for p in plan.problems())
     return stated or bool(refused_columns(opened, plan)) or bool(coded_columns(opened, plan))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.image_reader import ImageOptions
-    from workbench.data.images.image_set import ClassSeen, ImageSet
+    from workbench.data.images.image_set import ClassOverview, ImageSet
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
     from workbench.gui.session.generalise_draft import GeneraliseDraft
@@ -140,7 +140,7 @@ class OpenImages:
     folder: bool = False  # whether the source is a folder
     resizable: bool = False  # whether it holds class folders, whose images may be resized and made grey
     stamp: Stamp | None = None  # the version of the file or folder that was read
-    seen: tuple[ClassSeen, ...] = ()  # how many images each class has, and some of them: private
+    seen: tuple[ClassOverview, ...] = ()  # how many images each class has, and some of them: private
 
     @property
     def title(self) -> str:

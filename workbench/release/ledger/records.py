@@ -75,7 +75,7 @@ class Release:
 
     @property
     def covers_rows(self) -> bool:
-        """Whether what it costs covers a single row that becomes empty (:mod:`workbench.data.persons`, ``joined``)."""
+        """Whether what it costs covers a single row that becomes empty (:mod:`workbench.data.person_join`)."""
         return self.unit != 1 and not self.tables
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.images.class_folders import is_loose, is_picture, read_loose
-from workbench.data.images.image_reader import ImageOptions, is_image_set, of_class_folders, read_images
+from workbench.data.images.image_reader import ImageOptions, has_class_folders, is_image_set, read_images
 from workbench.data.images.image_set import CLASS, ImageSet, ImageShape
 from workbench.params import InputError
 from workbench.release.model.open_model import (
@@ -88,7 +88,7 @@ def images_to_predict(
     if not is_image_set(where):
         raise InputError("this is not a set of images", where, "give MNIST, CIFAR-10, .npz, class folders, PNG or JPEG")
     declared = ImageOptions(classes=opened.target.values())
-    if of_class_folders(where):
+    if has_class_folders(where):
         declared = replace(declared, grey=shape.channels == 1, image_size=shape.height if shape.square else None)
     return read_images(where, declared, emit=emit, cancel=cancel)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.data.persons import as_planned
+from workbench.data.persons import read_by_plan
 from workbench.data.reading_options import Reading
 from workbench.data.table import Table
 
@@ -57,7 +57,7 @@ class NetworkTask:
 
     def rows(self) -> Table:
         """Return the rows as the plan reads them."""
-        return as_planned(
+        return read_by_plan(
             self.features.with_codes(self.table),
             replaces_invalid=self.replace_invalid,
             person=self.unit,

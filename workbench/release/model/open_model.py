@@ -22,7 +22,7 @@ from workbench.data.columns.missing import with_codes
 from workbench.data.images.idx import NAMES
 from workbench.data.images.image_reader import PACKED_OR_PICTURES
 from workbench.data.images.image_set import ImageSet
-from workbench.data.reading_options import over
+from workbench.data.reading_options import merge_options
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.data.table_reader import ReadOptions, read_table, usable
@@ -227,7 +227,7 @@ def read_to_predict(
     names = [a.name for a in opened.attributes]
     form = usable(opened.card.get(READING, {}), source)
     trained = ReadOptions.from_plain(form)
-    how = over(stated, trained)
+    how = merge_options(stated, trained)
     if any(getattr(how, name) != getattr(trained, name) for name in form):
         form, how = {}, stated  # the options are of a file of another form
     try:

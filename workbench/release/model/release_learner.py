@@ -37,7 +37,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.plan_guesses import require_confirmed
 from workbench.signals import NEVER, CancelToken, Emit, ignore
 from workbench.work.noise import Charged, uncharged
-from workbench.work.work import Made, ReadTogether, Sums
+from workbench.work.work import CombinedReader, Sums, WorkOutput
 
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about is in the model."""
@@ -139,7 +139,7 @@ def _read_before(
         read_parts(marking, table, parts, emit, task.cancel)
         return None
     sums = Sums(_readers(columns_of(plan, task.target)), part)
-    read_parts(ReadTogether(sums, plan.rows_of, marking), table, parts, emit, task.cancel)
+    read_parts(CombinedReader(sums, plan.rows_of, marking), table, parts, emit, task.cancel)
     counts: NDArray[np.int64] = sums.total
     return counts
 
@@ -250,7 +250,9 @@ def _readers(columns: tuple[tuple[Column, ...], Column]) -> list[Callable[[Table
     return [*(partial(column_of, attribute=c) for c in features), partial(target_of, target=target.facts())]
 
 
-def _train(wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge) -> Made:
+def _train(
+    wanted: FitTask, estimator: PrivateEstimator[Any], counts: NDArray[np.int64] | None, charge: Charge
+) -> WorkOutput:
     plan, chosen = wanted.plan, wanted.learner
     features, target = columns_of(plan, wanted.target)
     table = plan.rows_of(wanted.table)

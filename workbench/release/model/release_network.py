@@ -33,7 +33,7 @@ from workbench.release.statements import Persons, model_statement
 from workbench.sanitize.plan_guesses import require_confirmed_facts
 from workbench.signals import NEVER, AtStake, Budget, CancelToken, Emit, Event, Metric, Spread, ignore
 from workbench.work.noise import Charged
-from workbench.work.work import Made
+from workbench.work.work import WorkOutput
 
 if TYPE_CHECKING:
     from workbench.deep.trainer import Training
@@ -176,7 +176,7 @@ class _Run:
     taken: Decimal = Decimal(0)  # ε of the steps taken
     lost: Decimal = Decimal(0)  # ε that a stop would lose, as it was last reported
 
-    def train(self, reservation: Reservation) -> Made:
+    def train(self, reservation: Reservation) -> WorkOutput:
         from workbench.deep.trainer import RunOptions, train  # torch takes a second to import: only a run pays for it
 
         task = self.task
@@ -233,7 +233,7 @@ class _Run:
             self.lost = lost
             self.emit(AtStake(lost))
 
-    def _made(self, training: Training) -> Made:
+    def _made(self, training: Training) -> WorkOutput:
         persons = Persons(self.task.rows_per_person, self.task.unit)
         stated: dict[str, Any] = facts(training) | persons.facts()
         if self.test is not None and self.test.public:

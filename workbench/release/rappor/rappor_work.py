@@ -29,7 +29,7 @@ from workbench.release.verify import rerun
 from workbench.sanitize.plan import Plan
 from workbench.signals import CancelToken, Emit
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 _FORMAT = "privacy-workbench-rappor-answers"
 _VERSION = 1
@@ -146,9 +146,9 @@ def rappor_work(
             save_answers(answers, memory)
         return made
 
-    def files(made: Collected, cancel: CancelToken) -> Made:
+    def files(made: Collected, cancel: CancelToken) -> WorkOutput:
         data = report_bytes(made.clients, made.cohorts, made.reports, parameters)
-        return Made(data, {"reports": len(made.reports)})
+        return WorkOutput(data, {"reports": len(made.reports)})
 
     return Work(
         kind=KIND,

@@ -23,7 +23,7 @@ from workbench.statistics.ranges import Ranges
 from workbench.statistics.release_file import FORMATS, decode, defused_records, encode, written
 from workbench.statistics.request import REGRESSION, Asked, Request
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 KIND = "statistics"
 Answers = dict[str, list[int]]
@@ -87,8 +87,8 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, plan: Plan, b
             answers[query.label] = query.noisy(ask, exact[query.label])
         return answers
 
-    def files(answers: Answers, cancel: CancelToken) -> Made:
-        return Made(
+    def files(answers: Answers, cancel: CancelToken) -> WorkOutput:
+        return WorkOutput(
             encode(figures(queries, answers, cancel), kind, defuse=plan.defuses_formulas), _method(queries, answers)
         )
 

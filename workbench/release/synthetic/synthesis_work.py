@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workbench.data.impossible_combinations import joined
+from workbench.data.impossible_combinations import merged_statements
 from workbench.data.rows_in_parts import in_order
 from workbench.data.table import Table
 from workbench.params import ParameterError, counted
@@ -42,7 +42,7 @@ from workbench.synth.resources import require_bounded
 from workbench.synth.setting import method_for, setting_for
 from workbench.synth.synthesis import SyntheticRows, place_of_target, require_payable, synthesised
 from workbench.work.ask import Ask
-from workbench.work.work import Made, Work
+from workbench.work.work import Work, WorkOutput
 
 KIND = "synthetic"
 NO_DELTA = Decimal(0)
@@ -75,7 +75,7 @@ def synthesis_setting(
     present = None if dropped else target
     facts = [column.facts() for column in plan.protected]
     columns = coarse_columns(facts)
-    impossible = joined(plan.impossible, chosen.impossible)
+    impossible = merged_statements(plan.impossible, chosen.impossible)
     method = method_for(chosen.method, facts, place_of_target(columns, present), rows, epsilon, delta, impossible)
     if dropped and (chosen.target is not None or method.needs_target):
         raise ParameterError(f"the plan drops the target {target!r}", hint=PROTECT_TARGET, code="no-target")
@@ -117,7 +117,7 @@ def synthesis_work(
             text = ReleasedText(None, count, types, parts, coded)
         return form.written(text, plan), form.columns(text)
 
-    return _work_of(method, setting, count, joined(plan.impossible, chosen.impossible), written)
+    return _work_of(method, setting, count, merged_statements(plan.impossible, chosen.impossible), written)
 
 
 def _work_of(
@@ -139,11 +139,11 @@ def _work_of(
         rows = coded(setting.columns, table) if not reader.whole else reader.rows
         return synthesised(method, setting, rows, count, ask, emit, cancel), ask.coins
 
-    def files(answers: tuple[SyntheticRows, Entropy], cancel: CancelToken) -> Made:
+    def files(answers: tuple[SyntheticRows, Entropy], cancel: CancelToken) -> WorkOutput:
         drawn, coins = answers
         pieces, columns = written(drawn, coins)
         made = max(1, -(-count // ROWS_AT_ONCE))
-        return Made(pieces, stated(drawn.answered, setting, drawn.stated), count=made, columns=columns)
+        return WorkOutput(pieces, stated(drawn.answered, setting, drawn.stated), count=made, columns=columns)
 
     return Work(
         kind=KIND,
@@ -224,7 +224,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     plan, table = certified_rows(output, document, certificate_path(output), cancel)
     chosen, budget = _chosen(document["request"], plan), stated_budget(document)
     method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
-    impossible = joined(plan.impossible, chosen.impossible)
+    impossible = merged_statements(plan.impossible, chosen.impossible)
     count = document["rows"] if chosen.rows is None else chosen.rows
     # Its file is not made again.
     work = _work_of(method, setting, count, impossible, lambda _rows, _coins: (iter(()), {}))

@@ -14,7 +14,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QSizePolicy, QWidget
 
 from workbench.data.csv.options import Dialect, ReadOptions
-from workbench.data.reading_options import doubted, options_of
+from workbench.data.reading_options import ambiguous_options, options_of
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_number, tr_sentence
@@ -42,7 +42,7 @@ from workbench.params.remedies import REPLACE_INVALID
 from workbench.render.fonts import scaled
 
 if TYPE_CHECKING:
-    from workbench.data.table import Candidate, Doubt, Table
+    from workbench.data.table import Ambiguity, Candidate, Table
 
 HELP = tr_later(
     "Correct the marked line in an editor, save the file, and press Read again. Where every line "
@@ -193,7 +193,7 @@ class ReadingCandidates(QWidget):
         self._grid = _listing(0)
         self.setLayout(self._grid)
 
-    def show_doubts(self, doubts: Sequence[Doubt]) -> None:
+    def show_doubts(self, doubts: Sequence[Ambiguity]) -> None:
         empty(self._grid)
         listed = [(doubt, candidate) for doubt in doubts for candidate in doubt.candidates]
         for line, (doubt, candidate) in enumerate(listed):
@@ -203,7 +203,7 @@ class ReadingCandidates(QWidget):
             self._add(line, doubt, candidate, guessed=guessed)
         self.setVisible(bool(doubts))
 
-    def _add(self, line: int, doubt: Doubt, candidate: Candidate, *, guessed: bool) -> None:
+    def _add(self, line: int, doubt: Ambiguity, candidate: Candidate, *, guessed: bool) -> None:
         words = mark_words(candidate.value)
         cells = one_line(_BETWEEN.join(candidate.cells)) if candidate.fits else tr("cannot read the file")
         stated = stated_words(doubt.name, candidate.value)
@@ -296,7 +296,7 @@ def members(source: str) -> list[str]:
 
 def doubts_in_words(table: Table) -> str:
     """Return what was guessed and one row could have turned: ``encoding cp1252, decimal mark comma``."""
-    return together([stated_words(name, value) for name, value in doubted(table).items()])
+    return together([stated_words(name, value) for name, value in ambiguous_options(table).items()])
 
 
 BY_A_ROW = tr_later(
@@ -354,7 +354,7 @@ class DialectForm(Card):
         self.form.show_only((facts.options if facts is not None else ()) or TEXT)
         self._show_parts(*((facts.option, facts.parts, facts.part) if facts is not None else ("", (), "")))
         self._show_options(opened.options if opened is not None else None)
-        doubts = opened.table.doubts if opened is not None else ()
+        doubts = opened.table.ambiguities if opened is not None else ()
         words = BY_A_ROW if any(doubt.by_a_row for doubt in doubts) else BY_THE_FILE
         say(self._doubts, tr(words, doubts=doubts_in_words(opened.table)) if opened is not None and doubts else "")
         self.candidates.show_doubts(doubts)
@@ -404,7 +404,7 @@ class DialectForm(Card):
     def confirm(self) -> None:
         """Read the file as stated here; what is left open is as it was guessed."""
         assert self._opened is not None
-        guessed: dict[str, Any] = doubted(self._opened.table)
+        guessed: dict[str, Any] = ambiguous_options(self._opened.table)
         so_far = self._so_far()
         self._ask_for(**{name: mark for name, mark in guessed.items() if getattr(so_far, name) is None})
 

@@ -42,7 +42,7 @@ from workbench.release.ledger.records import COMMITS
 from workbench.sanitize.plan import Column, Plan
 
 if TYPE_CHECKING:
-    from workbench.data.columns.values_file import Found
+    from workbench.data.columns.values_file import FoundValue
     from workbench.release.values_work import Asked as Request
 
 KIND = "values"
@@ -257,25 +257,25 @@ class FindValues:
             raise_cap(self._page, self._session, self._jobs, error)
 
     def _read(self, opened: OpenTable, path: Path) -> None:
-        def work(emit: Emit, cancel: CancelToken) -> list[Found]:
+        def work(emit: Emit, cancel: CancelToken) -> list[FoundValue]:
             from workbench.release.values_work import released_values
 
             return released_values(path, cancel)[0]
 
-        def apply(found: list[Found]) -> None:
+        def apply(found: list[FoundValue]) -> None:
             if self._session.opened is opened:
                 self._take(found)
 
         self._jobs.start(Job(tr("Reading what was found"), work, about=opened.title), on_result=apply)
 
-    def _take(self, found: list[Found]) -> None:
+    def _take(self, found: list[FoundValue]) -> None:
         """Put what was found into the plan, as one step, and say of which columns nothing was."""
-        from workbench.data.columns.values_file import attributes, persons
+        from workbench.data.columns.values_file import found_attributes, person_limit
 
         session, draft = self._session, self._session.plan
         kinds = {column.name: column.kind for column in draft.columns}
-        taken = {a.name: found_by_release(a) for a in attributes(found, kinds) if kinds.get(a.name) == a.kind}
-        plan, whose = draft.with_columns(taken), persons(found)
+        taken = {a.name: found_by_release(a) for a in found_attributes(found, kinds) if kinds.get(a.name) == a.kind}
+        plan, whose = draft.with_columns(taken), person_limit(found)
         if whose is not None and whose[0] == draft.unit:
             plan = plan.with_(rows_per_person=whose[1])
         words = of_all([draft.column(name) for name in taken]) if taken else draft.unit

@@ -25,7 +25,7 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.render.fonts import font
 
 if TYPE_CHECKING:
-    from workbench.data.images.image_set import ClassSeen
+    from workbench.data.images.image_set import ClassOverview
     from workbench.deep.feature_cache import CacheState
 
 SHOWN = 40  # classes that have a line; of more, the rest is counted in one
@@ -40,11 +40,11 @@ class ClassSheet(QWidget):
         super().__init__()
         named(self, "images_sheet")
         self._session = session
-        self._seen: tuple[ClassSeen, ...] = ()
+        self._seen: tuple[ClassOverview, ...] = ()
         self._drawn: dict[tuple[int, int], QPixmap] = {}
         session.theme_changed.connect(self.update)
 
-    def show_classes(self, seen: tuple[ClassSeen, ...]) -> None:
+    def show_classes(self, seen: tuple[ClassOverview, ...]) -> None:
         self._seen, self._drawn = seen, {}
         stated = ", ".join(f"{one.name}: {count(one.images, 'image')}" for one in seen[:SHOWN])
         self.setAccessibleName(tr("Private, not for release. Images of each class: {stated}", stated=stated))

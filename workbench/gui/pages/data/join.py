@@ -70,11 +70,11 @@ class JoinEntry(Entry):
         return tr("The second table has no other column.") if len(self._second.names) < 2 else ""
 
     def _chosen(self) -> None:
-        from workbench.data.person_join import called
+        from workbench.data.person_join import joined_names
 
         say(self._problem, self.problem())
         here = [column.name for column in self._session.plan.columns]
-        names = list(called(here, self._second.names, self.persons[1]).values())
+        names = list(joined_names(here, self._second.names, self.persons[1]).values())
         self._columns.setText(tr("New columns: {columns}.", columns=listed(names, MOST_NAMED)))
         self._both.setText(tr("Counting the people who are in both tables…"))
         if self._counting is not None and self._counting.running:

@@ -327,7 +327,7 @@ class DataPage(PageFrame):
         if self.session.images is not None:
             self.session.go("train")
             return
-        doubtful = self.session.opened is not None and bool(self.session.opened.table.doubts)
+        doubtful = self.session.opened is not None and bool(self.session.opened.table.ambiguities)
         if self._unread or (doubtful and self._shown == "dialect" and not self._failed_source):
             self.dialect.confirm()
             return

@@ -57,7 +57,7 @@ def next_step(session: Session, *, at_dialect: bool, unread: bool) -> NextStep |
         return NextStep(_images_note(session.images), tr("Train a network →"), TRAIN_TIP)
     if session.opened is None:
         return None
-    if unread and not session.opened.table.doubts:
+    if unread and not session.opened.table.ambiguities:
         return NextStep("", tr("Read again"), tr("Read the file as stated here"))
     return _of_table(session.opened, session.plan, at_dialect=at_dialect)
 
@@ -65,7 +65,7 @@ def next_step(session: Session, *, at_dialect: bool, unread: bool) -> NextStep |
 def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextStep:
     open_still = open_facts(plan)
     wrong = [p for p in plan.problems() if not p.open and p.column]
-    if opened.table.doubts:
+    if opened.table.ambiguities:
         from workbench.gui.pages.data.dialect import doubts_in_words
 
         verb = tr("That is right →") if at_dialect else tr("Confirm how it is read →")

@@ -348,12 +348,12 @@ def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) ->
         InputError: they cannot be read, or have another shape.
     """
     from workbench.data.images.arrays import TEST
-    from workbench.data.images.image_reader import ImageOptions, of_class_folders, read_images
+    from workbench.data.images.image_reader import ImageOptions, has_class_folders, read_images
     from workbench.deep.features import ImageFeatures
 
     classes = opened.table.classes
     declared = ImageOptions(classes=classes)
-    if of_class_folders(path):
+    if has_class_folders(path):
         declared = dataclasses.replace(opened.options, classes=classes)
     found = read_images(path, declared, part=TEST, emit=emit, cancel=cancel)
     ImageFeatures.of(opened.table).inputs(found)

@@ -130,7 +130,7 @@ def outside_of(session: Session) -> tuple[str, ...]:
     from workbench.sanitize.forecast import outside_guarantee
 
     found = list(map(tr_sentence, outside_guarantee(session.plan.plan())))
-    if session.opened.table.doubts:
+    if session.opened.table.ambiguities:
         found.append(tr(GUESSED).removeprefix("⚠ "))
     guessed, coded = unconfirmed(session), codes_in_words(session.opened, session.plan)
     return (*found, *filter(None, (coded, guessed, tr(SEEN) if session.account.seen else "")))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QSizePolicy, QStackedWidget, QWidget
 
-from workbench.data.impossible_combinations import checked_list, joined, statements
+from workbench.data.impossible_combinations import checked_statements, merged_statements, statements
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.error_text import without_place
 from workbench.gui.session.job_center import JobCenter
@@ -85,7 +85,7 @@ class ImpossibleEditor(QWidget):
         if written == self._session.plan.impossible:
             return
         try:
-            checked_list(written, tuple(column.name for column in self._session.plan.columns))
+            checked_statements(written, tuple(column.name for column in self._session.plan.columns))
         except ParameterError as error:
             mark_wrong(self._line, wrong=True)
             self.problem.emit(without_place(error))
@@ -104,7 +104,7 @@ class ImpossibleEditor(QWidget):
             return
         entry = _Two(columns)
         if choose(self, tr(QUESTION), tr(ABOUT), {"yes": tr("Declare it")}, entry=entry) == "yes":
-            made = joined(self._session.plan.impossible, entry.statement())
+            made = merged_statements(self._session.plan.impossible, entry.statement())
             self._declare(tuple(part.strip() for part in (made or "").split(";")))
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
     from workbench.studies.synthetic_comparison import Compared
     from workbench.synth.columns import CoarseColumn
-    from workbench.synth.resources import Needs
+    from workbench.synth.resources import Resources
 
 
 # -- what is started --------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ class Checked:
     tables: int
     selections: int
     cuts: int
-    needs: Needs
+    needs: Resources
 
     @property
     def counted(self) -> str:
@@ -71,7 +71,7 @@ class Checked:
         return f"{stated}, {choices}"
 
 
-def needs_words(needs: Needs) -> str:
+def needs_words(needs: Resources) -> str:
     """Return time and memory of a synthesis as a person reads them."""
     s = needs.seconds
     time = tr("a second") if s < 2 else count(round(s), "second") if s < 90 else count(round(s / 60), "minute")
