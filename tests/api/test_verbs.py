@@ -176,7 +176,7 @@ def test_a_network_is_trained_charged_and_opened(iris, folder):
     assert 0 < made.epsilon <= 3
     assert api.verify("n") == []
     with Ledger.read(folder / "l.sqlite") as book:
-        assert [(r.status, book.called()[book.account_of(r.dataset)]) for r in book.releases()] == [
+        assert [(r.status, book.account_labels()[book.account_of(r.dataset)]) for r in book.releases()] == [
             ("charged", "flowers")
         ]
     with pytest.raises(BudgetRefusedError):

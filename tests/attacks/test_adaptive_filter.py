@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.privacy.accounting.event import ApproximateDp, Cost, CostEvent, PoissonGaussian, PureDp
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.composition import Count, Counted, event_of_cost
+from workbench.release.ledger.composition import CountedRelease, FilterCount, event_of_cost
 from workbench.release.ledger.records import Account
 
 CAP, DELTA = Decimal(2), Decimal("0.01")
@@ -50,8 +50,8 @@ def admitted(seed: int) -> list[Cost]:
     """Play one account until ten requests in a row were refused; return what it has admitted."""
     dice, taken, refused = random.Random(seed), [], 0
     while refused < 10 and len(taken) < 60:
-        count = Count(
-            FILTER, tuple(Counted(str(i), (c.epsilon, c.delta), event_of_cost(c)) for i, c in enumerate(taken))
+        count = FilterCount(
+            FILTER, tuple(CountedRelease(str(i), (c.epsilon, c.delta), event_of_cost(c)) for i, c in enumerate(taken))
         )
         used = count.amount() if taken else (Decimal(0), Decimal(0))
         account = Account("a", (CAP, DELTA), used, (Decimal(0), Decimal(0)), ({"origin": "set"},), count)

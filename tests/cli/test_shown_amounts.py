@@ -20,7 +20,7 @@ def test_one_row_is_one_row_in_commands_documents_and_faults(folder, run):
     command = one_row(folder)
     assert "1 row, 2 columns" in run("describe", "one.csv", "--header", "yes").shown
     assert "released 1 row to" in run(*command).shown
-    document = verified(folder / "out.csv").paper()
+    document = verified(folder / "out.csv").to_document()
     blocks = (block for section in document.sections for block in section.blocks)
     facts = dict(line for block in blocks if isinstance(block, FactList) for line in block.lines)
     assert facts["Contents"].startswith("1 row, each value")

@@ -163,11 +163,11 @@ def test_each_candidate_shows_the_cells_and_a_click_chooses_one(window, hands, t
     opened = window.session.opened
     assert opened.options.encoding == "cp1250"
     assert opened.table.frame["size"][0] == "25 m˛"
-    assert [doubt.name for doubt in opened.table.doubts] == ["quote"]
+    assert [doubt.name for doubt in opened.table.ambiguities] == ["quote"]
     hands.click("data_onward")
     assert not hands.sees("cells_encoding_cp1252")
     hands.finish("candidate_quote_none")
-    assert not window.session.opened.table.doubts
+    assert not window.session.opened.table.ambiguities
     assert window.session.opened.table.frame["size"][0] == "'25 m˛'"
     hands.click("view_dialect")
     assert not hands.sees("reading_candidates")
@@ -179,7 +179,7 @@ def test_a_candidate_that_cannot_read_the_file_cannot_be_chosen(window, hands, t
     assert hands.text("cells_escape_doubled") == "cannot read the file"
     assert not window.findChild(QWidget, "candidate_escape_doubled").isEnabled()
     hands.finish("candidate_escape_backslash")
-    assert not window.session.opened.table.doubts
+    assert not window.session.opened.table.ambiguities
 
 
 def test_lines_blanks_comments_and_names_are_stated_by_clicks(window, hands, tmp_path, idle, qtbot):

@@ -71,7 +71,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         hands.click("data_onward")
         assert "encoding cp1252 and decimal mark comma" in hands.text("dialect_doubts")
         hands.finish("data_onward")
-        assert not hands.window.session.opened.table.doubts
+        assert not hands.window.session.opened.table.ambiguities
         assert hands.window.session.opened.table.frame["name"][0] == "Zoé 0"
     else:
         hands.click("view_dialect")
@@ -162,7 +162,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     assert hands.sees("dialect_doubts")
     hands.key(Qt.Key.Key_Return, CTRL)
     hands.idle()
-    assert not hands.window.session.opened.table.doubts
+    assert not hands.window.session.opened.table.ambiguities
     hands.key(Qt.Key.Key_Return, CTRL)
     for fact in (*FACTS[:3], "", "", *FACTS[3:5]):  # zip is to be kept: it needs no bounds
         hands.keys(fact)

@@ -112,7 +112,7 @@ def test_a_stata_file_with_labels_is_dropped_confirmed_and_released(hands, tmp_p
     assert "Only the file says so" in hands.text("dialect_doubts")
     assert hands.text("cells_missing_codes_values") == "city .a"
     hands.finish("candidate_missing_codes_missing")
-    assert not session.opened.table.doubts
+    assert not session.opened.table.ambiguities
     assert session.opened.options.missing_codes == "missing"
     hands.click("tab_data")
     for name in ("weight", "day"):

@@ -73,7 +73,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     window.open(str(source))
     idle(window)
     session = window.session
-    assert session.opened.table.doubts
+    assert session.opened.table.ambiguities
     for name, facts in (
         ("age", {"lower": 0.0, "upper": 100.0}),
         ("hours", {"lower": 0.0, "upper": 24.0}),
@@ -97,7 +97,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     press(window, "train_start")
     assert window.page.objectName() == "page_data"
     idle(window)
-    while session.opened.table.doubts:
+    while session.opened.table.ambiguities:
         press(window, "data_onward")
         idle(window)
     press(window, "tab_train")

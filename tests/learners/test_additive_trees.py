@@ -21,7 +21,7 @@ from workbench.learners.forest.estimator import FOREST_REGRESSION
 from workbench.params import ParameterError
 from workbench.release.card import contradictions
 from workbench.release.certificate import read_card
-from workbench.release.described_release import stated
+from workbench.release.described_release import release_at
 from workbench.work.noise import Exact, Study
 
 SIDES = (
@@ -123,7 +123,7 @@ def test_a_release_with_a_delta_verifies_and_its_paper_shows_the_columns(tmp_pat
     assert (card["guarantee"]["epsilon"], float(card["guarantee"]["delta"])) == ("3", 1e-5)
     assert all(set(query) == {"label", "rho"} for query in card["training"]["queries"])
     assert contradictions(card, Path("model")) == []
-    shown = stated(Path("model")).paper()
+    shown = release_at(Path("model")).to_document()
     titles = [picture.figure.title for picture in shown.pictures]
     assert titles == [f"By {name}" for name in card["training"]["attributes_used"]]
     for forged in ({"delta": None}, {"delta": 1e-6}):

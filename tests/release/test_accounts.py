@@ -199,7 +199,7 @@ def test_a_named_account_pays_whatever_the_rows_are(path, tmp_path):
     assert verify_release(target) == []
     with Ledger.read(path) as ledger:
         assert verify_in_ledger(certificate_of(target), ledger) == []
-        assert ledger.called() == {ledger.accounts().named("clinic 2026"): "clinic 2026"}
+        assert ledger.account_labels() == {ledger.accounts().named("clinic 2026"): "clinic 2026"}
 
 
 def test_a_name_that_is_not_that_of_the_tables_account_is_refused_with_the_way_out(path, tmp_path):

@@ -17,7 +17,7 @@ from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.release import bundle as writing
 from workbench.release import signature
 from workbench.release.bundle import plan_text, write_bundle
-from workbench.release.described_release import DescribedRelease, stated
+from workbench.release.described_release import DescribedRelease, release_at
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import MANIFEST, is_inside, read_manifest
 from workbench.release.signature import sign, signature_of
@@ -36,7 +36,7 @@ def original(tmp_path_factory):
         signature.make_key()
         release(folder / "l.sqlite", folder / "people.csv", account="people")
         with Ledger.read(folder / "l.sqlite") as ledger:
-            write_bundle(stated(folder / "people.csv"), folder / "signed", ledger, signed=True)
+            write_bundle(release_at(folder / "people.csv"), folder / "signed", ledger, signed=True)
     return folder
 
 
@@ -197,14 +197,14 @@ def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "document_bytes", lambda document, suffix: b"printed")
     (tmp_path / "out").mkdir()
     with Ledger.read(original / "l.sqlite") as ledger, pytest.raises(InputError, match="the disk is full"):
-        write_bundle(stated(original / "people.csv"), tmp_path / "out" / "b", ledger)
+        write_bundle(release_at(original / "people.csv"), tmp_path / "out" / "b", ledger)
     assert names_in(tmp_path / "out") == set()
 
 
 def test_a_ledger_that_does_not_know_the_release_gives_no_bundle(original, tmp_path):
     release(tmp_path / "other.sqlite", tmp_path / "other.csv")
     with Ledger.read(tmp_path / "other.sqlite") as ledger, pytest.raises(InputError, match="does not know the release"):
-        write_bundle(stated(original / "people.csv"), tmp_path / "b", ledger)
+        write_bundle(release_at(original / "people.csv"), tmp_path / "b", ledger)
     assert not (tmp_path / "b").exists()
 
 

@@ -14,7 +14,7 @@ from workbench.deep import checkpoint
 from workbench.params import CheckFailedError, InputError
 from workbench.release import recover as recovery
 from workbench.release.checkpoint_folder import runs_folder
-from workbench.release.ledger.ledger import Ledger, goes_on
+from workbench.release.ledger.ledger import Ledger, is_running
 from workbench.release.model.network_task import Checkpoints
 from workbench.release.model.paused_training import give_up, paused_trainings
 from workbench.signals import Event, Progress
@@ -102,7 +102,7 @@ def test_a_run_that_goes_on_is_not_given_up_nor_begun_twice(tmp_path):
         assert "pause" in said[0]
         (release_,) = ledger.releases()
         assert (release_.status, release_.epsilon) == ("charged", WHOLE.epsilon)
-        assert not goes_on(release_)
+        assert not is_running(release_)
 
 
 def test_a_part_of_a_run_whose_release_was_ended_elsewhere_takes_no_more_steps(tmp_path):

@@ -17,7 +17,7 @@ from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.accountant import loss, loss_of_rows
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import ApproximateDp, Cost, PoissonGaussian
-from workbench.release.delta_limit import replaced, require_small_cost, require_small_delta, safe_delta
+from workbench.release.delta_limit import replace_one_cost, require_small_cost, require_small_delta, safe_delta
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import NetworkTask
 from workbench.release.model.release_network import release_training
@@ -86,7 +86,7 @@ def test_a_delta_that_only_replaced_rows_take_beyond_the_limit_is_refused():
     """3,000 rows, 100 a person: 2.7e-4 of emptied rows is below 1/3,000, and 1.0e-3 of replaced ones is not."""
     cost = person("0.01", "1e-6", 100)
     require_small_delta(cost.delta, 3000, rows_per_person=100)
-    assert replaced(cost, 3000)[1] == pytest.approx(1.0e-3, rel=0.01)
+    assert replace_one_cost(cost, 3000)[1] == pytest.approx(1.0e-3, rel=0.01)
     with pytest.raises(ParameterError, match="in which the 100 rows of a person may be replaced is not below") as said:
         require_small_cost(cost, 3000, rows_per_person=100)
     advised = str(said.value).split("such as ")[1].split(",")[0]
@@ -112,11 +112,11 @@ def test_a_training_keeps_its_delta_for_replaced_rows_where_twice_its_steps_woul
     schedule = PLAN.schedule(5_000, 1)
     cost = schedule.cost()
     assert cost.replace_one()[1] >= 1 / 5_000 > PLAN.delta
-    epsilon, delta = replaced(cost, 5_000)
+    epsilon, delta = replace_one_cost(cost, 5_000)
     assert delta == PLAN.delta
     assert 2 * float(cost.epsilon) < epsilon < 4 * float(cost.epsilon)
     require_small_cost(cost, 5_000)
-    assert replaced(cost, 10) == cost.replace_one()  # as it is, where that is below the limit
+    assert replace_one_cost(cost, 10) == cost.replace_one()  # as it is, where that is below the limit
 
 
 @pytest.mark.parametrize(("sigma", "steps"), [(0.7, 1), (1, 1), (4, 10), (30, 500)])

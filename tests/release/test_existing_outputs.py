@@ -16,7 +16,7 @@ from workbench.params.remedies import REPLACE_OUTPUT
 from workbench.release import part_files
 from workbench.release.bundle import write_bundle
 from workbench.release.certificate import certificate_path
-from workbench.release.described_release import stated
+from workbench.release.described_release import release_at
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.part_files import DrawFolder
@@ -145,14 +145,14 @@ def test_an_output_that_appears_meanwhile_is_kept_and_the_paid_draw_waits(tmp_pa
 
 def test_a_bundle_is_replaced_only_when_asked(tmp_path, ledger):
     target = _table(tmp_path, ledger, [], replace=False)
-    write_bundle(stated(target), tmp_path / "bundle", ledger)
+    write_bundle(release_at(target), tmp_path / "bundle", ledger)
     with pytest.raises(InputError, match="exists already"):
-        write_bundle(stated(target), tmp_path / "bundle", ledger)
+        write_bundle(release_at(target), tmp_path / "bundle", ledger)
     (tmp_path / "bundle" / "README.txt").unlink()
-    write_bundle(stated(target), tmp_path / "bundle", ledger, replace=True)
+    write_bundle(release_at(target), tmp_path / "bundle", ledger, replace=True)
     assert verify_any(tmp_path / "bundle") == []
     with pytest.raises(InputError, match=r"MANIFEST\.json"):
-        write_bundle(stated(target), tmp_path, ledger, replace=True)
+        write_bundle(release_at(target), tmp_path, ledger, replace=True)
 
 
 def test_a_certificate_that_appears_meanwhile_is_kept(tmp_path, ledger):
@@ -190,7 +190,7 @@ def test_a_model_is_replaced_in_one_step_where_the_system_can(together, tmp_path
     if together and sys.platform != "linux":
         pytest.skip("this system cannot exchange two folders")
     if not together:
-        monkeypatch.setattr(part_files, "exchanged", lambda one, other: False)
+        monkeypatch.setattr(part_files, "swap_names", lambda one, other: False)
     former, present = (target / "card.json").read_bytes(), []
     for name in ("rename", "replace"):
         monkeypatch.setattr(os, name, _watched(getattr(os, name), target, present))

@@ -21,7 +21,7 @@ from workbench.release.ledger.composition import FILTER, steps_body
 from workbench.release.ledger.entry import Entry, entry_hash
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import RUN, Ledger
-from workbench.release.ledger.location import HeadMark, last_seen, remember
+from workbench.release.ledger.location import HeadMark, last_seen, save_last_seen
 from workbench.release.ledger.state import GROUP
 
 COLUMNS = ("time", "kind", "release_id", "dataset", "epsilon", "delta", "prev", "hash")
@@ -311,7 +311,7 @@ def test_a_start_that_is_a_path_moves_nothing(valid, tmp_path, state, start):
     assert (code, wrong) == (5, "")
     assert (state / "x.json").read_text() == "{}"
     with pytest.raises(ValueError, match="64 hexadecimal digits"):
-        remember(start, HeadMark(1, "a" * 64, "", ""))
+        save_last_seen(start, HeadMark(1, "a" * 64, "", ""))
 
 
 def test_a_move_with_the_key_of_another_ledger_adds_no_entry(valid, tmp_path, state):

@@ -19,7 +19,7 @@ from workbench.release.rappor.rappor_work import rappor_work
 from workbench.release.rows_work import rows_work
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_work
-from workbench.release.values_work import Asked, values_work
+from workbench.release.values_work import ValuesOptions, values_work
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -171,7 +171,7 @@ class TestValues(KindConformance):
     def case(cls) -> Case:
         rows = [("999", "b"), *[("3", "a")] * 59]
         table = Table(pl.DataFrame(rows, schema={"x": pl.String, "g": pl.String}, orient="row"), "hostile.csv")
-        asked = Asked(category=("g",), number=("x",))
+        asked = ValuesOptions(category=("g",), number=("x",))
 
         def numbers(data: bytes) -> list[float]:
             lines = values_file.decode(data, "file")

@@ -19,7 +19,7 @@ from workbench.params import CheckFailedError, InputError
 from workbench.paths import user_state
 from workbench.release import atomic
 from workbench.release import recover as recover_module
-from workbench.release.atomic import LOCK, locked, open_to_lock, remove_stale_parts, sole_user
+from workbench.release.atomic import LOCK, exclusive_lock, open_to_lock, remove_stale_parts, try_lock
 from workbench.release.certificate import CARD
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
@@ -230,24 +230,24 @@ def held(path: Path, system: str) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_lock_excludes_other_processes_until_its_own_is_killed(thing, system):
     with held(thing, system) as holder:
-        with sole_user(thing, otherwise=True) as free:
+        with exclusive_lock(thing, otherwise=True) as free:
             assert not free
         holder.kill()  # its child lives on, and holds nothing
         holder.wait()
-        with sole_user(thing) as free:
+        with exclusive_lock(thing) as free:
             assert free
-    with sole_user(thing) as free:
+    with exclusive_lock(thing) as free:
         assert free
 
 
 def test_it_excludes_within_one_process_too_and_does_not_wait(thing, system):
     first, second = open_to_lock(thing), open_to_lock(thing)
     try:
-        assert locked(first, otherwise=False)
-        assert not locked(second, otherwise=True)
+        assert try_lock(first, otherwise=False)
+        assert not try_lock(second, otherwise=True)
     finally:
         os.close(first)
-    assert locked(second, otherwise=False)
+    assert try_lock(second, otherwise=False)
     os.close(second)
 
 
@@ -257,7 +257,7 @@ def test_where_the_file_system_has_no_locks_the_caller_decides(thing, monkeypatc
 
     monkeypatch.setattr("filelock.lock_descriptor", none)
     for answer in (True, False):
-        with sole_user(thing, otherwise=answer) as free:
+        with exclusive_lock(thing, otherwise=answer) as free:
             assert free is answer
 
 
@@ -274,7 +274,7 @@ def test_a_part_in_use_is_not_taken_for_stale(tmp_path, system):
 def test_a_model_leaves_no_lock_in_its_folder(tmp_path, system):
     target = tmp_path / "model"
     with DrawFolder(target, 1000, CARD) as part:
-        with sole_user(part.path) as free:
+        with exclusive_lock(part.path) as free:
             assert not free
         part.write({"card.json": b"{}"})
         with part.keep_on_success():

@@ -30,7 +30,7 @@ from workbench.params import BudgetRefusedError, CancelledError, CheckFailedErro
 from workbench.privacy.accounting.event import Charge
 from workbench.release import part_files
 from workbench.release import release_path as release_path
-from workbench.release.card import card_facts, made, model_bytes
+from workbench.release.card import card_facts, model_bytes, model_output
 from workbench.release.certificate import checksum, read_card
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.released_models import predicted_column
@@ -66,7 +66,7 @@ def trained(charge: Charge, *, delta: str = "0", releasable: bool = True) -> Wor
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events(20)],
         },
     }
-    return made({"model.json": model_bytes(estimator)}, stated, releasable=releasable)
+    return model_output({"model.json": model_bytes(estimator)}, stated, releasable=releasable)
 
 
 def release(

@@ -109,7 +109,7 @@ def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_t
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         folder = paused_at(ledger, tmp_path / "net", 17)
         with monkeypatch.context() as patch:
-            patch.setattr("workbench.release.checkpoint_folder.KeptRun.remove", lambda self: None)
+            patch.setattr("workbench.release.checkpoint_folder.CheckpointFolder.remove", lambda self: None)
             release(ledger, tmp_path / "net", checkpoints=Checkpoints(resume=folder))
         assert folder.exists()
         assert paused_trainings(ledger, TABLE) == (), "it has ended"

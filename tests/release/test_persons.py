@@ -235,7 +235,7 @@ def test_noisy_rows_cost_k_times_a_row_say_so_and_verify(tmp_path):
 
 
 def test_a_certificate_that_names_another_unit_is_found(tmp_path):
-    from workbench.release.certificate import encoded, resealed
+    from workbench.release.certificate import certificate_bytes, with_new_checksum
 
     released(tmp_path, plan_of(2))
     stated = certificate_of(tmp_path / "out.csv")
@@ -243,7 +243,9 @@ def test_a_certificate_that_names_another_unit_is_found(tmp_path):
         {**stated["guarantee"], "unit": "city"},
         {k: v for k, v in stated["guarantee"].items() if k != "unit"},
     ):
-        (tmp_path / "out.csv.certificate.json").write_bytes(encoded(resealed({**stated, "guarantee": guarantee})))
+        (tmp_path / "out.csv.certificate.json").write_bytes(
+            certificate_bytes(with_new_checksum({**stated, "guarantee": guarantee}))
+        )
         assert verify_release(tmp_path / "out.csv")
     with Ledger.open(tmp_path / "l.sqlite") as book:
         problems = verify_in_ledger({**stated, "guarantee": guarantee}, book)
@@ -396,14 +398,14 @@ def test_one_kept_row_and_releases_by_the_row_are_not_mixed(tmp_path, first, sec
 
 def test_where_two_accounts_become_one_a_single_kept_row_counts_as_two(tmp_path):
     """Nothing is refused that was charged already: the sum is put right instead."""
-    from workbench.release.ledger.records import Release, by_the_row
+    from workbench.release.ledger.records import Release, at_unit_cost
 
     def stated(unit: int) -> Release:
         body = {"unit": unit} if unit else {}
         return Release("id", "t", Decimal(1), Decimal(0), "charged", "", body)
 
-    assert [r.epsilon for r in by_the_row([stated(1), stated(2), stated(0)])] == [2, 1, 1]
-    assert [r.epsilon for r in by_the_row([stated(1), stated(2)])] == [1, 1]
+    assert [r.epsilon for r in at_unit_cost([stated(1), stated(2), stated(0)])] == [2, 1, 1]
+    assert [r.epsilon for r in at_unit_cost([stated(1), stated(2)])] == [1, 1]
 
 
 def test_a_named_account_states_whom_its_sum_bounds(tmp_path):

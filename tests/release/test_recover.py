@@ -26,11 +26,11 @@ from release_cases import (
 
 from workbench.params import BudgetRefusedError, InputError
 from workbench.release import recover as recover_module
-from workbench.release.atomic import sole_user
+from workbench.release.atomic import exclusive_lock
 from workbench.release.ledger import location
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.location import still_runs, this_process
-from workbench.release.recover import CHARGED_FIRST, clear_leftovers, finished_draw, recover, settle_own
+from workbench.release.recover import CHARGED_FIRST, clear_leftovers, finished_draw, recover, settle_own_reservations
 from workbench.release.verify import verify_in_ledger, verify_release
 
 EXPORT, FORMATS, ATOMIC, LEDGER = (
@@ -393,7 +393,7 @@ def test_a_part_that_is_in_use_or_cannot_be_opened_stays(folder, ledger):
     assert run_to_exit(release_and_die, ledger, target, PART, "finish", 1, True) == -9
     (part,) = folder.iterdir()
     raise_cap(ledger, "60")
-    with sole_user(part, otherwise=False) as held:
+    with exclusive_lock(part, otherwise=False) as held:
         assert held
         release(ledger, target)
         assert names_in(folder) == PAIR | {part.name}
@@ -444,13 +444,13 @@ def test_what_was_charged_without_a_release_is_said_and_what_was_reserved_is_voi
     told = {"part": "out.csv.0123abcd.part", CHARGED_FIRST: True}
     with Ledger.open(path) as ledger:
         reserved = ledger.reserve("a", loss_of("0.5"), work="test", details=told)
-    assert settle_own(path) == ""
+    assert settle_own_reservations(path) == ""
     with Ledger.open(path) as ledger:
         assert ledger.release(reserved).status == "void"
         ledger.set_cap("a", loss_of("9").epsilon)
         charged = ledger.reserve("a", loss_of("2"), work="test", details=told)
         ledger.charge(charged)
-    assert settle_own(path).startswith("epsilon = 2 stays charged")
+    assert settle_own_reservations(path).startswith("epsilon = 2 stays charged")
     with Ledger.open(path) as ledger:
         ledger.certify(charged, "c" * 64, "r" * 64)
-    assert settle_own(path) == ""
+    assert settle_own_reservations(path) == ""

@@ -16,7 +16,7 @@ from test_paused_runs import PLAN, STEPS, TABLE, WHOLE, made, paused_at, release
 
 from workbench.deep.trainer import PrivateStep
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.checkpoint_folder import STATE, KeptRun, runs_folder
+from workbench.release.checkpoint_folder import STATE, CheckpointFolder, runs_folder
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.network_task import Checkpoints, TestSet
 from workbench.release.model.paused_training import give_up, paused_trainings
@@ -29,15 +29,17 @@ from workbench.signals.events import Spread
 def monkeypatched_request() -> Iterator[list[str]]:
     """Hear what a run asks a checkpoint for."""
     asked: list[str] = []
-    resume = KeptRun.resume.__func__  # type: ignore[attr-defined]
+    resume = CheckpointFolder.resume.__func__  # type: ignore[attr-defined]
 
-    def heard(cls: type[KeptRun], ledger: Ledger, folder: Path, request: str, content: str) -> KeptRun:
+    def heard(
+        cls: type[CheckpointFolder], ledger: Ledger, folder: Path, request: str, content: str
+    ) -> CheckpointFolder:
         asked.append(request)
-        found: KeptRun = resume(cls, ledger, folder, request, content)
+        found: CheckpointFolder = resume(cls, ledger, folder, request, content)
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KeptRun, "resume", classmethod(heard))
+        patch.setattr(CheckpointFolder, "resume", classmethod(heard))
         yield asked
 
 

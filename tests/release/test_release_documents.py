@@ -11,7 +11,7 @@ from release_cases import certificate_of, plan_of, raise_cap, release, table_of
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.posterior import posterior
 from workbench.privacy.central.laplace import StudyNoise
-from workbench.release.described_release import stated
+from workbench.release.described_release import release_at
 from workbench.release.documents.release_document import belief_table, expected_error, expected_gaussian_error
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.release_path import destination, prepare, release_prepared
@@ -50,7 +50,7 @@ def words(document: Document) -> str:
 def test_a_table_is_told_column_by_column_with_epsilon_and_error(tmp_path):
     target = tmp_path / "people.csv"
     release(tmp_path / "l.sqlite", target, rows_per_person=2, epsilon=1.5)
-    document = verified(target).paper()
+    document = verified(target).to_document()
     certificate = certificate_of(target)
     grid = next(b for b in section(document, "What was done with each column").blocks if isinstance(b, Grid))
     expected = {c.column.name: c.facts.expected_absolute_error for c in protected_columns(plan_of(1.5))}
@@ -80,7 +80,7 @@ def test_an_account_without_a_name_is_not_told_of(tmp_path):
     release(ledger, tmp_path / "a.csv")
     raise_cap(ledger, "97.5")
     release(ledger, tmp_path / "b.csv")
-    silent = words(stated(tmp_path / "b.csv").paper())
+    silent = words(release_at(tmp_path / "b.csv").to_document())
     assert "97.5" not in silent
     assert "does not say what else was charged" in silent
 
@@ -90,7 +90,7 @@ def test_a_named_account_is_told_with_its_raised_cap(tmp_path):
     release(ledger, tmp_path / "a.csv", account="people")
     raise_cap(ledger, "97.5")
     release(ledger, tmp_path / "b.csv", account="people")
-    text = words(stated(tmp_path / "b.csv").paper())
+    text = words(release_at(tmp_path / "b.csv").to_document())
     assert "ε = 97.5" in text
     assert "ε = 91.5" in text
     assert "Cap raised" in text
@@ -103,7 +103,7 @@ def test_what_is_not_covered_is_told(tmp_path):
         {"name": "pay", "action": "drop"},
     ]
     release(tmp_path / "l.sqlite", tmp_path / "a.csv", column=columns, keep_order=True)
-    document = stated(tmp_path / "a.csv").paper()
+    document = release_at(tmp_path / "a.csv").to_document()
     listed = next(b for b in section(document, "What is not covered").blocks if isinstance(b, Bullets))
     assert list(listed.lines) == certificate_of(tmp_path / "a.csv")["outside_guarantee"]
     assert len(listed.lines) == 3
@@ -114,11 +114,11 @@ def test_what_is_not_covered_is_told(tmp_path):
 
 def test_a_document_follows_from_the_json_alone(tmp_path):
     release(tmp_path / "l.sqlite", tmp_path / "a.csv")
-    first = page_html(stated(tmp_path / "a.csv").paper())
+    first = page_html(release_at(tmp_path / "a.csv").to_document())
     for name in ("a.csv", "a.csv.certificate.json"):
         (tmp_path / "elsewhere").mkdir(exist_ok=True)
         (tmp_path / "elsewhere" / name).write_bytes((tmp_path / name).read_bytes())
-    assert page_html(stated(tmp_path / "elsewhere" / "a.csv").paper()) == first
+    assert page_html(release_at(tmp_path / "elsewhere" / "a.csv").to_document()) == first
 
 
 def test_no_document_is_made_of_a_release_that_was_changed(tmp_path):
@@ -130,7 +130,7 @@ def test_no_document_is_made_of_a_release_that_was_changed(tmp_path):
     path = tmp_path / "a.csv.certificate.json"
     path.write_text(path.read_text("utf-8").replace('"epsilon": "3"', '"epsilon": "2"'), "utf-8")
     with pytest.raises(CheckFailedError, match="checksum differs"):
-        stated(target)
+        release_at(target)
 
 
 def central(tmp_path: Path, kind: str, delta: str = "0") -> Path:
@@ -150,7 +150,7 @@ def central(tmp_path: Path, kind: str, delta: str = "0") -> Path:
 @pytest.mark.parametrize("kind", ["statistics", "synthetic"])
 def test_a_central_release_is_told_query_by_query(tmp_path, kind):
     target = central(tmp_path, kind)
-    document = verified(target).paper()
+    document = verified(target).to_document()
     certificate = certificate_of(target)
     grid = next(b for b in section(document, "Queries").blocks if isinstance(b, Grid))
     assert [(line[0], line[2]) for line in grid.rows] == [(q["label"], q["epsilon"]) for q in certificate["queries"]]
@@ -171,7 +171,7 @@ def test_a_central_release_is_told_query_by_query(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["statistics", "synthetic"])
 def test_a_central_release_with_a_delta_is_told_by_its_rho(tmp_path, kind):
     target = central(tmp_path, kind, "1e-3")
-    document, certificate = verified(target).paper(), certificate_of(target)
+    document, certificate = verified(target).to_document(), certificate_of(target)
     asked = section(document, "Queries")
     grid = next(b for b in asked.blocks if isinstance(b, Grid))
     assert grid.header[2] == "ρ"
@@ -209,7 +209,7 @@ def test_the_expected_error_is_that_of_the_noise():
     ],
 )
 def test_a_model_and_its_settings_are_called_as_in_a_form(model, title, facts):
-    document = verified(Path(__file__).parent / "former_version" / model).paper()
+    document = verified(Path(__file__).parent / "former_version" / model).to_document()
     lines = {
         line
         for part in document.sections

@@ -11,7 +11,7 @@ from workbench.data.table import Table
 from workbench.data.table_reader import read_table
 from workbench.params import ParameterError
 from workbench.release.documents.release_document import belief_table
-from workbench.release.documents.risk_document import NO_ATTACK, NOT_DP, TABLE_ALONE, in_short, risk_document
+from workbench.release.documents.risk_document import NO_ATTACK, NOT_DP, TABLE_ALONE, risk_document, summary_sentences
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.risk_report import ReportRequest, risk_report
@@ -120,7 +120,7 @@ def test_another_attack_is_in_the_report_by_its_line(people, released, tmp_path,
     found = risk_report(people[0], released, request=ASKED, ledger=tmp_path / "l.sqlite")
     assert list(found.to_plain()["not_tried"]) == []
     assert [one["attack"] for one in found.to_plain()["attacks"]] == ["inference"]
-    assert "One attack was made" in " ".join(in_short(found))
+    assert "One attack was made" in " ".join(summary_sentences(found))
 
 
 def test_an_attack_that_a_guess_equals_found_nothing(people, released, tmp_path):
@@ -131,11 +131,11 @@ def test_an_attack_that_a_guess_equals_found_nothing(people, released, tmp_path)
     sure = dataclasses.replace(tried.outcome, main=Rate.counted(100, 100), naive=Rate.counted(100, 100), base=None)
     alone = dataclasses.replace(found, tried=(dataclasses.replace(tried, outcome=sure),))
     assert sure.risk.low > 0.9
-    assert "None found more than a guess does." in " ".join(in_short(alone))
+    assert "None found more than a guess does." in " ".join(summary_sentences(alone))
     # What is right of everybody, released or not, is no guess either, and it is said so.
     both = dataclasses.replace(sure, naive=Rate.counted(10, 100), control=Rate.counted(100, 100))
     alone = dataclasses.replace(found, tried=(dataclasses.replace(tried, outcome=both),))
-    assert "does, or more than it finds of people who were not released." in " ".join(in_short(alone))
+    assert "does, or more than it finds of people who were not released." in " ".join(summary_sentences(alone))
 
 
 def test_without_quasi_identifiers_there_is_no_report(people, tmp_path):

@@ -272,11 +272,11 @@ def test_a_release_takes_no_part_of_another_one(tmp_path, interrupted, monkeypat
 @pytest.mark.parametrize("seen", ["by its cost", "by its certificate"])
 def test_a_run_that_was_overtaken_publishes_nothing_more(tmp_path, interrupted, monkeypatch, back, seen):
     """Another run ends the release, and its output is moved, between the look at the ledger and the opened file."""
-    look, plan, before = path_of_release.to_go_on, plan_of(keep_order=True), Reservation._require_same
+    look, plan, before = path_of_release.draw_to_continue, plan_of(keep_order=True), Reservation._require_same
 
     def overtaken(*given: Any) -> Any:
         found = look(*given)
-        monkeypatch.setattr(path_of_release, "to_go_on", look)
+        monkeypatch.setattr(path_of_release, "draw_to_continue", look)
         kept = found.drawn.read_bytes()
         released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
         for name in ("out.csv", "out.csv.certificate.json"):
@@ -287,7 +287,7 @@ def test_a_run_that_was_overtaken_publishes_nothing_more(tmp_path, interrupted, 
             monkeypatch.setattr(Reservation, "_require_same", lambda self, cost: found.release)
         return found
 
-    monkeypatch.setattr(path_of_release, "to_go_on", overtaken)
+    monkeypatch.setattr(path_of_release, "draw_to_continue", overtaken)
     with pytest.raises(InputError, match="is finished" if back else "the parts that are drawn cannot be opened"):
         released(plan, tmp_path / "a.csv", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()

@@ -58,7 +58,7 @@ def test_a_release_with_a_model_says_what_its_training_asked(tmp_path, method, t
     told = certificate_of(tmp_path / "out.csv")
     assert {"query": asked, "form": "model", "columns": [], "cells": []} in told["method"]["measured"]
     assert verify_any(tmp_path / "out.csv") == []
-    blocks = next(s.blocks for s in verified(tmp_path / "out.csv").paper().sections if s.title == "Queries")
+    blocks = next(s.blocks for s in verified(tmp_path / "out.csv").to_document().sections if s.title == "Queries")
     paper = {line[0]: line[1] for line in next(b.rows for b in blocks if isinstance(b, Grid))}
     assert paper[asked] == "the training of a model, with discrete Gaussian noise"
     honest = json.dumps(told)

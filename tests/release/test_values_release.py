@@ -26,7 +26,7 @@ from workbench.privacy.central.quantile_choice import Segments, Weights, simple
 from workbench.privacy.central.threshold import least_with_tail, threshold
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.release_path import destination, prepare, release_prepared
-from workbench.release.values_work import Asked, _counts, _rows_of_persons, planned, values_work
+from workbench.release.values_work import ValuesOptions, _counts, _rows_of_persons, planned, values_work
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
@@ -63,7 +63,7 @@ def plan_of(*names: str) -> Plan:
 
 def chances(cells: Sequence[str | None], noisy: bool = True) -> dict[Outcome, float]:
     """Return the exact chance of each answer about a table."""
-    counts = _counts(table_of(cells), Asked(category=("town",)), CancelToken())[0]["town"]
+    counts = _counts(table_of(cells), ValuesOptions(category=("town",)), CancelToken())[0]["town"]
     b = math.exp(-float(EPSILON))
     out: dict[Outcome, float] = defaultdict(float)
     for noise in itertools.product(range(-FAR, FAR + 1) if noisy else [0], repeat=len(counts)):
@@ -200,21 +200,21 @@ def test_bounds_hold_every_cell_with_enough_rows(numbers, expected):
 
 
 def test_a_release_has_a_delta_for_values_and_none_for_bounds_alone():
-    plan, both = plan_of("a", "b"), Asked(category=("a",), number=("b",))
+    plan, both = plan_of("a", "b"), ValuesOptions(category=("a",), number=("b",))
     work = values_work(plan, both, Decimal(1), Decimal("1e-6"), 100, "csv")
     assert (work.cost().epsilon, work.cost().delta) == (1, Decimal("1e-6"))
-    assert values_work(plan, Asked(number=("b",)), Decimal(1), Decimal(0), 100, "csv").cost().delta == 0
-    for asked, delta in ((both, "0"), (Asked(number=("b",)), "1e-6")):
+    assert values_work(plan, ValuesOptions(number=("b",)), Decimal(1), Decimal(0), 100, "csv").cost().delta == 0
+    for asked, delta in ((both, "0"), (ValuesOptions(number=("b",)), "1e-6")):
         with pytest.raises(ParameterError, match="delta"):
             values_work(plan, asked, Decimal(1), Decimal(delta), 100, "csv")
     for nothing in ({}, {"category": ("a",), "number": ("a",)}):
         with pytest.raises(ParameterError):
-            Asked(**nothing)
+            ValuesOptions(**nothing)
 
 
 def test_missing_unreadable_and_overlong_cells_count_for_nothing():
     frame = pl.DataFrame({"g": ["x", "", "NA", None, "y" * 201], "n": ["3", "three", "inf", None, "nan"]})
-    values, cells = _counts(Table(frame, "small.csv"), Asked(category=("g",), number=("n",)), CancelToken())
+    values, cells = _counts(Table(frame, "small.csv"), ValuesOptions(category=("g",), number=("n",)), CancelToken())
     assert (values["g"], cells["n"].sum()) == (Counter({"x": 1}), 1)
 
 
@@ -233,7 +233,7 @@ def test_a_file_that_holds_something_else_is_refused():
 
 
 PERSON_EPSILON, SHARE, MOST = 1.5, 0.75, 4
-ASKED = Asked(person="who", share=SHARE, most_rows=MOST)
+ASKED = ValuesOptions(person="who", share=SHARE, most_rows=MOST)
 OPEN = Plan(epsilon=1.0, columns=(Column(name="who", action="drop"), Column(name="x", action="drop")))
 
 
@@ -317,7 +317,7 @@ def test_a_table_in_parts_has_the_same_numbers(tmp_path, monkeypatch):
         monkeypatch.setattr(place, name, value)
     who = [f"p{n % 40}" for n in range(395)] + [None] * 3
     pl.DataFrame({"who": who, "x": ["1"] * 398}).write_csv(tmp_path / "t.csv")
-    asked, table = Asked(person="who"), read_table(str(tmp_path / "t.csv"))
+    asked, table = ValuesOptions(person="who"), read_table(str(tmp_path / "t.csv"))
     assert table.in_parts
     rows = _rows_of_persons(planned(OPEN, asked).rows_of(table, counted=True), asked, CancelToken())
     assert rows.tolist() == [9] * 5 + [10] * 35
@@ -328,7 +328,7 @@ def test_a_table_in_parts_has_the_same_numbers(tmp_path, monkeypatch):
 )
 def test_what_cannot_be_found_of_persons_is_refused(wrong):
     with pytest.raises(ParameterError):
-        Asked(**wrong)
+        ValuesOptions(**wrong)
 
 
 def test_a_plan_by_which_more_rows_are_read_is_refused():

@@ -15,7 +15,7 @@ from workbench.learners.tasks import EMPTY, NO_TARGET
 from workbench.params import ParameterError
 from workbench.release.bundle import plan_text
 from workbench.release.certificate import read_card
-from workbench.release.described_release import stated
+from workbench.release.described_release import release_at
 from workbench.release.documents.release_document import release_document
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.open_model import open_model
@@ -57,7 +57,7 @@ def test_it_is_released_of_all_columns_charged_and_verified(chosen: learners.Lea
     assert [a.name for a in opened.attributes] == ["size", "age", "sex"]
     assert len(list(opened.predict(table))) == table.rows
     card = read_card(folder)
-    text = plan_text(stated(folder))
+    text = plan_text(release_at(folder))
     assert [column["name"] for column in tomllib.loads(text)["column"]] == ["size", "age", "sex"]
     parts = {section.title: section.blocks[0] for section in release_document(card, "model").sections}
     facts, columns = parts["What was released"], parts["The columns it reads"]

@@ -19,7 +19,7 @@ from workbench.privacy.accounting.event import exact
 from workbench.release import kinds
 from workbench.release.delta_limit import DELTA, EPSILON
 from workbench.release.open_release import as_declared
-from workbench.release.part_files import files_named
+from workbench.release.part_files import files_in_request
 from workbench.release.table_formats import table_format
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.writing import PLAIN
@@ -231,7 +231,7 @@ def _published(
         Decimal(0) if kind.own_cost else of_row,
         Decimal(0) if delta is None else exact(DELTA.check(delta, "delta")),
     )
-    to = handed.to(kind.suffixes(), *files_named(request))
+    to = handed.to(kind.suffixes(), *files_in_request(request))
     file_format = kind.formats[0] if to is None else to.format
     work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
     data, stated = handed.made(work, to)

@@ -121,7 +121,7 @@ def dataset(
     place = None if ledger is True else Path(str(path_of(ledger))).absolute()
     if table is not None:
         with Ledger.open(place) as book:
-            book.know(table)
+            book.record_marks(table)
     return Mark(name, True if place is None else str(place)).on(frame)
 
 

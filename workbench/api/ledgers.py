@@ -113,8 +113,8 @@ class LedgerView(Shown):
 
     def _dataset(self, opened: Ledger, of: Of) -> Identity | str:
         """Return what the ledger knows a table or an account by; a dataset's account is made where there is none."""
-        if isinstance(of, str) and opened.called_by(of):
-            return opened.called_by(of)
+        if isinstance(of, str) and opened.account_labelled(of):
+            return opened.account_labelled(of)
         mark = mark_of(of)
         identity = opened.identify(_rows(of))
         return identity if mark is None else opened.enter(identity, mark.account)

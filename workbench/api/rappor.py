@@ -25,7 +25,7 @@ from workbench.rappor.decode import Judged, summary
 from workbench.rappor.decode import decode as decoded
 from workbench.rappor.files import count_bytes, read_counts, read_parameters
 from workbench.rappor.reports import read_sum
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.rappor.rappor_work import FORMATS, rappor_work
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import CancelToken, ignore
@@ -92,7 +92,7 @@ def encode(
     kept = None if answers is None else path_of(answers)
     collected = path_of(params) if isinstance(params, str | os.PathLike) else None
     if kept is not None:
-        keep_inputs(kept, collected)
+        refuse_replacing_inputs(kept, collected)
     to = handed.to(FORMATS, kept, collected)
     work = rappor_work(parameters, asked, handed.table.rows, basic=_texts(basic), answers=kept)
     data, stated = handed.made(work, to, "rappor")

@@ -12,7 +12,7 @@ from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table_reader import ReadOptions
 from workbench.release.attack_inputs import ReleasedRows, rows_of_release
 from workbench.release.described_release import is_release
-from workbench.release.documents.risk_document import in_short, risk_document
+from workbench.release.documents.risk_document import risk_document, summary_sentences
 from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.sanitize.plan import Plan
@@ -115,4 +115,4 @@ def report(
     )
     write_document(risk_document(found), place)
     warn_of_study("a report on what an outsider could learn", hint="its figures come from private rows")
-    return {"private": PRIVATE, "sentences": list(in_short(found)), **found.to_plain()}
+    return {"private": PRIVATE, "sentences": list(summary_sentences(found)), **found.to_plain()}

@@ -55,7 +55,7 @@ def attack(
 
     private = any(part not in (RELEASE, MODEL) for part in read)
     sources = {key: table_of(one) if isinstance(one, pd.DataFrame) else path_of(one) for key, one in read.items()}
-    outcome = attack_inputs.attack(chosen, request, sources, note=noted)
+    outcome = attack_inputs.run_attack(chosen, request, sources, note=noted)
     if private:
         warn_of_study("an attack", hint="its figures come from private rows")
     return {**outcome.plain(), "sentences": list(outcome.words())}

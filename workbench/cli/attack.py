@@ -39,13 +39,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     request = read_options(options, chosen.asked(), prefix=Parameters.__name__)
     named = {needed.name: getattr(options, needed.name) for needed in chosen.given}
     given = {
-        name: Path(value) if name in (RELEASE, MODEL) else attack_inputs.as_source(value)
+        name: Path(value) if name in (RELEASE, MODEL) else attack_inputs.path_or_name(value)
         for name, value in named.items()
         if value is not None
     }
     reading = read_options(options, ReadOptions)
     require_used(options, *(str(value) for name, value in named.items() if value is not None and name != MODEL))
-    outcome = attack_inputs.attack(
+    outcome = attack_inputs.run_attack(
         chosen, request, given, ledger=options.ledger, options=reading, emit=context.emit, cancel=context.cancel
     )
     return {**outcome.plain(), "sentences": list(outcome.words())}

@@ -19,7 +19,7 @@ from workbench.release.atomic import write_output
 from workbench.release.described_release import note_unless_released
 from workbench.release.generalised.generalised_file import Publication, publish, require_mapping, write_mapping
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.release_path import destination
 from workbench.release.statements import PROMISES_NOTHING
 from workbench.release.table_formats import SUFFIXES
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         options.output, options.data, options.ledger, options.population, replace=options.replace, charged=False
     )
     check_documents(options, options.data, options.ledger, options.population)
-    keep_inputs(
+    refuse_replacing_inputs(
         options.output, *(options.hierarchies / file_name(name) for name in (*columns.quasi, *columns.sensitive))
     )
     if options.mapping is not None:

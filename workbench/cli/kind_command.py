@@ -35,7 +35,7 @@ from workbench.params import IntegerField, ParameterError, paid
 from workbench.privacy.accounting.event import exact
 from workbench.release.delta_limit import DELTA, EPSILON, require_small_cost
 from workbench.release.kinds import TABLES, Kind
-from workbench.release.part_files import files_named
+from workbench.release.part_files import files_in_request
 from workbench.release.release_path import Released, prepare
 from workbench.release.table_formats import written_like
 from workbench.sanitize.plan import Column, Plan, load_plan
@@ -157,7 +157,7 @@ class KindCommand:
         if kind.forecasts:
             _require_release(options)
         workers = engine_of(options, context) if self.counts else None
-        files = files_named(request, options.data, options.plan, options.output)
+        files = files_in_request(request, options.data, options.plan, options.output)
         to = place(options, *files, formats=kind.suffixes())
         named = None if options.plan is None else load_confirmed(options.plan, options.account)
         table = self.table(options, context, named)

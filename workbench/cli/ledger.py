@@ -31,7 +31,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import PERSON
 from workbench.release.ledger.state import GROUP
 from workbench.release.ledger.summary import Caps, account_facts, summary
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.recover import recover
 from workbench.signals import Notice
 
@@ -136,7 +136,7 @@ def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -
 
 def _known(stated: str, options: argparse.Namespace, context: Context, ledger: Ledger) -> Identity | str:
     """Return the marks of a table, or the account that is called so where there is no such file."""
-    account = "" if os.path.exists(stated) else ledger.called_by(stated)
+    account = "" if os.path.exists(stated) else ledger.account_labelled(stated)
     return account or ledger.identify(_data(stated, options, context))
 
 
@@ -179,7 +179,7 @@ def _shown(options: argparse.Namespace, context: Context, ledger: Ledger) -> dic
 def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:
     result = {**summary(ledger), "chain": [vars(e) for e in ledger.entries()]}
     if options.output is not None:
-        keep_inputs(options.output, ledger.path)
+        refuse_replacing_inputs(options.output, ledger.path)
         write_output(options.output, json.dumps(result, indent=2).encode())
         result["output"] = str(options.output)
     return result

@@ -219,11 +219,11 @@ def _carried_out(command: Command, options: argparse.Namespace) -> int:
 def _settle(options: argparse.Namespace) -> str:
     """Settle what a run that is cut off leaves, its reservation and nameless files; return what stays charged."""
     if "workbench.release.recover" in sys.modules:
-        from workbench.release.atomic import remove_unnamed
-        from workbench.release.recover import settle_own
+        from workbench.release.atomic import remove_temporary
+        from workbench.release.recover import settle_own_reservations
 
-        remove_unnamed()
-        return settle_own(getattr(options, "ledger", None))
+        remove_temporary()
+        return settle_own_reservations(getattr(options, "ledger", None))
     return ""
 
 

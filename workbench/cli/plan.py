@@ -28,7 +28,7 @@ from workbench.params.remedies import shown
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.atomic import write_output
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.values_work import released_values
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
 from workbench.sanitize.intended_use import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
@@ -112,7 +112,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     for name in (name for name, value in needed.items() if value is None):
         raise ParameterError(f"{name} is missing", "workbench plan", "see `workbench plan --help`")
     epsilon = _EPSILON.parse(epsilon_text, "--epsilon")
-    keep_inputs(options.output, options.data, options.join, options.dictionary, options.values)
+    refuse_replacing_inputs(options.output, options.data, options.join, options.dictionary, options.values)
     dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = with_codes(read_data(options, context), dictionary)
     columns = profile(table, cancel=context.cancel, emit=context.emit)
@@ -225,7 +225,7 @@ def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         )
     if options.output is None:
         raise ParameterError("-o is missing", "workbench plan", _EXPORT_ALONE)
-    keep_inputs(options.output, options.export_dictionary)
+    refuse_replacing_inputs(options.output, options.export_dictionary)
     text, left_out = write_dictionary(column_tables(options.export_dictionary))
     write_output(options.output, text.encode())
     if left_out:

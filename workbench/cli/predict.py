@@ -22,7 +22,7 @@ from workbench.params.amounts import counted
 from workbench.release.certificate import read_card
 from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import open_model, read_to_predict, write_predictions
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.signals import Notice
 
 
@@ -43,7 +43,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    keep_inputs(options.output, options.data, options.model, options.ledger)
+    refuse_replacing_inputs(options.output, options.data, options.model, options.ledger)
     if options.trust_code:
         import_trusted(read_card(options.model)["model"], trusted=True)
     opened = open_model(options.model, options.weights)

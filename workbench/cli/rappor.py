@@ -24,7 +24,7 @@ from workbench.rappor.reports import read_sum
 from workbench.rappor.simulate import Distribution, Experiment, observed, score, simulate
 from workbench.release.atomic import write_output
 from workbench.release.kinds import kind
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.release_path import Released
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice
@@ -113,14 +113,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _sum(options: argparse.Namespace, context: Context, parameters: RapporParameters) -> tuple[bytes, dict[str, Any]]:
-    keep_inputs(options.output, options.params, options.reports_file)
+    refuse_replacing_inputs(options.output, options.params, options.reports_file)
     counts = read_sum(options.reports_file, parameters, context.emit, context.cancel)
     stated = {"reports": counts.total, "cohorts": parameters.m, "cohort_reports": counts.reports.tolist()}
     return count_bytes(counts), stated
 
 
 def _map(options: argparse.Namespace, context: Context, parameters: RapporParameters) -> tuple[bytes, dict[str, Any]]:
-    keep_inputs(options.output, options.params, options.candidates)
+    refuse_replacing_inputs(options.output, options.params, options.candidates)
     strings = read_candidates(options.candidates)
     bits: Bits = BasicBits(parameters, strings) if options.basic else BloomBits(parameters)
     return map_bytes(strings, bits), {"candidates": len(strings), "bits": parameters.m * parameters.h}
@@ -129,7 +129,7 @@ def _map(options: argparse.Namespace, context: Context, parameters: RapporParame
 def _decode(
     options: argparse.Namespace, context: Context, parameters: RapporParameters
 ) -> tuple[bytes, dict[str, Any]]:
-    keep_inputs(options.output, options.params, options.counts, options.map)
+    refuse_replacing_inputs(options.output, options.params, options.counts, options.map)
     judged = read_options(options, Judged)
     counts, candidates = read_counts(options.counts, parameters), read_map(options.map, parameters)
     found = decode(counts, candidates, judged.alpha, context.emit, context.cancel)
@@ -146,7 +146,7 @@ def _simulate(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     found = None if asked.data is None else _observed(options, context, asked.data, str(asked.column))
     distribution, reports, candidates = asked.made(found)
     if options.output is not None:
-        keep_inputs(options.output, options.params, asked.data, options.ledger)
+        refuse_replacing_inputs(options.output, options.params, asked.data, options.ledger)
     made = simulate(
         parameters,
         distribution,

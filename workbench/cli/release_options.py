@@ -20,7 +20,7 @@ from workbench.params import ParameterError, WorkbenchError, counted
 from workbench.params.remedies import LEDGER
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import commitment
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.release_path import (
     Destination,
     Prepared,
@@ -98,7 +98,7 @@ def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> 
         if path.suffix.lower() != suffix:
             raise ParameterError(f"--{name} writes a {suffix} file", str(path), f"use a name that ends in {suffix}")
         check_document_path(path)
-        keep_inputs(path, *inputs)
+        refuse_replacing_inputs(path, *inputs)
     places = [p.absolute() for p in (options.pdf, options.html, options.bundle, options.output) if p is not None]
     if len(set(places)) < len(places):
         raise ParameterError("two outputs have the same name", str(places[-1]), "use different names")
@@ -116,10 +116,10 @@ def write_documents(options: argparse.Namespace, release: Path, context: Context
     """
     if not asks_for_documents(options):
         return {}
-    from workbench.release.described_release import stated
+    from workbench.release.described_release import release_at
 
     try:
-        return documents_of(stated(release), options, context)
+        return documents_of(release_at(release), options, context)
     except WorkbenchError as problem:
         again = f"{command_in_use(options, 'certificate', str(release), LEDGER)} makes documents of it again"
         stays = "" if getattr(options, "k", None) is not None else " and stays charged"
@@ -136,7 +136,7 @@ def documents_of(release: Any, options: argparse.Namespace, context: Context) ->
     wanted = [name for name in ("pdf", "html") if getattr(options, name) is not None]
     context.emit(Progress(0, 1, "Writing documents"))
     for name in wanted:
-        write_document(release.paper(), getattr(options, name))
+        write_document(release.to_document(), getattr(options, name))
         made[name] = str(getattr(options, name))
     if options.sign:
         made["signature"] = str(sign(release.path))

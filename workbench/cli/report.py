@@ -11,9 +11,9 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.common_options import add_ledger, add_output, add_plan_of_study, add_reading, noticed, read_as
 from workbench.params import ParameterError
 from workbench.release.bundle import check_bundle_place
-from workbench.release.documents.risk_document import in_short, risk_document
+from workbench.release.documents.risk_document import risk_document, summary_sentences
 from workbench.release.documents.written_document import check_document_path, write_document
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.risk_report import ReportRequest, risk_report
 from workbench.release.verification import write_bundle_with_report
 from workbench.sanitize.plan import load_plan
@@ -42,7 +42,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     request = read_options(options, ReportRequest)
     check_document_path(options.output)
-    keep_inputs(options.output, options.data, options.original, options.control, options.plan, options.ledger)
+    refuse_replacing_inputs(
+        options.output, options.data, options.original, options.control, options.plan, options.ledger
+    )
     if options.original is None and (options.bundle is not None or options.control is not None):
         raise ParameterError("no release is given", hint="give the release, and its original rows with --original")
     release = None if options.original is None else Path(options.data)
@@ -69,7 +71,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             document, release, options.bundle, options.ledger, replace=options.replace, cancel=context.cancel
         )
         made["bundle"] = str(options.bundle)
-    return {"private": True, **made, "sentences": list(in_short(report)), **report.to_plain()}
+    return {"private": True, **made, "sentences": list(summary_sentences(report)), **report.to_plain()}
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from workbench.params import ParameterError, paid, write_toml
 from workbench.privacy.accounting.event import exact
 from workbench.release.atomic import write_output
 from workbench.release.delta_limit import require_small_delta
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.plan import Column, Plan, load_plan
 from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC
@@ -37,7 +37,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     wanted = read_options(options, Wanted)
     if options.output is not None:
-        keep_inputs(options.output, options.data, options.join, options.plan)
+        refuse_replacing_inputs(options.output, options.data, options.join, options.plan)
     plan, rows = _facts(options, context, wanted.rows)
     if wanted.delta is not None:
         require_small_delta(exact(wanted.delta), rows)

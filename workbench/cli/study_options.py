@@ -17,7 +17,7 @@ from workbench.params import InputError, ParameterError, Parameters, choice, int
 from workbench.processes.dask_address import FORMS, scheduler_named
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.ledger import study_note
-from workbench.release.part_files import keep_inputs
+from workbench.release.part_files import refuse_replacing_inputs
 from workbench.render.offscreen import check_plot_path
 from workbench.render.palette import THEMES
 from workbench.signals import Notice
@@ -87,7 +87,7 @@ def check_outputs(
     read = [Path(path).resolve() for path in inputs if path is not None]
     written: list[Path] = []
     for path in (path for path in (*outputs, picture.path) if path is not None):
-        keep_inputs(path, ledger)
+        refuse_replacing_inputs(path, ledger)
         if path.resolve() in read:
             raise InputError("the output would overwrite an input of the study", str(path), "use another file name")
         if path.resolve() in written:

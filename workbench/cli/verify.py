@@ -11,14 +11,14 @@ from workbench.cli.command import Command, Context
 from workbench.cli.common_options import add_ledger, existing_ledger
 from workbench.data.databases.address import address_of, as_path
 from workbench.params import ParameterError, one_line
-from workbench.release.bundle import bundle_cannot_know
+from workbench.release.bundle import bundle_unverified
 from workbench.release.card import CANNOT_KNOW_ORIGIN
 from workbench.release.certificate import MADE_FROM, is_model, read_card
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.manifest import is_bundle, released_in
 from workbench.release.statements import CANNOT_KNOW
 from workbench.release.table_output import certified_copy
-from workbench.release.verification import ledger_claims, left_unchecked, signatures, verify_any
+from workbench.release.verification import ledger_claims, signatures, unverified, verify_any
 from workbench.release.verify import verify_in_ledger
 
 
@@ -51,7 +51,7 @@ def _verified(release: Path, options: argparse.Namespace, path: Path | None, con
     problems = verify_any(named, context.cancel)
     cannot_know = CANNOT_KNOW
     if is_bundle(release) and not problems:
-        cannot_know += f"; {bundle_cannot_know(release)}"
+        cannot_know += f"; {bundle_unverified(release)}"
         release = released_in(release)
     if is_model(release) and not problems and MADE_FROM in read_card(release):
         cannot_know += f"; {CANNOT_KNOW_ORIGIN}"
@@ -63,7 +63,7 @@ def _verified(release: Path, options: argparse.Namespace, path: Path | None, con
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
     stated = {"signature": signature.to_plain()} if signature is not None else {}
-    left = left_unchecked(release) if not problems else []
+    left = unverified(release) if not problems else []
     return {"ok": not problems, "problems": problems, **stated, "not_checked": left, "cannot_know": cannot_know}
 
 

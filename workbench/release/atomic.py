@@ -94,7 +94,7 @@ class PartFile:
         self.target, self._private = target, private
         require_file(target)
         remove_stale_parts(target)
-        self.path, descriptor = claimed(target, PART, new_file)
+        self.path, descriptor = create_locked(target, PART, new_file)
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._renamed = False
 
@@ -196,7 +196,7 @@ def _write_anonymous(target: Path, data: bytes) -> None:
         except FileExistsError:
             # A link cannot replace a name, a rename can: the old file stays until the very moment of the new one.
             part = part_name(target, PART)
-            locked(descriptor, otherwise=True)  # so that nobody takes it for stale
+            try_lock(descriptor, otherwise=True)  # so that nobody takes it for stale
             _link(descriptor, part)
             try:
                 os.replace(part, target)
@@ -219,9 +219,9 @@ def _link(descriptor: int, name: Path) -> None:
 
 def remove_stale_parts(target: Path, *, folders: bool = False) -> None:
     """Remove temporary files (or folders) of ``target`` that a killed run left; those of a running one are locked."""
-    for path in parts_of(target, PART):
+    for path in temporary_files(target, PART):
         if path.is_dir() and not path.is_symlink() if folders else path.is_file():
-            with contextlib.suppress(OSError), sole_user(path) as free:
+            with contextlib.suppress(OSError), exclusive_lock(path) as free:
                 if free:
                     remove_path(path)
 
@@ -235,12 +235,12 @@ def remove_path(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def sole_user(path: Path, *, otherwise: bool = False) -> Iterator[bool]:
+def exclusive_lock(path: Path, *, otherwise: bool = False) -> Iterator[bool]:
     """Lock a file or folder for the block; yield whether nobody else had it locked, ``otherwise`` without locks."""
     with contextlib.ExitStack() as opened:
         descriptor = open_to_lock(path)
         opened.callback(os.close, descriptor)
-        free = locked(descriptor, otherwise=otherwise)
+        free = try_lock(descriptor, otherwise=otherwise)
         if WINDOWS:  # an open file can be neither removed there nor read by its name; what uses it has it open, too
             opened.close()
         yield free
@@ -253,7 +253,7 @@ def open_to_lock(path: Path) -> int:
     return os.open(path, os.O_RDONLY)
 
 
-def locked(descriptor: int, *, otherwise: bool) -> bool:
+def try_lock(descriptor: int, *, otherwise: bool) -> bool:
     """Lock what is open until it is closed, also by the death of this process; return whether nobody else had it."""
     from filelock import lock_descriptor
 
@@ -263,7 +263,7 @@ def locked(descriptor: int, *, otherwise: bool) -> bool:
         return otherwise
 
 
-def parts_of(target: Path, ending: str) -> list[Path]:
+def temporary_files(target: Path, ending: str) -> list[Path]:
     """Return everything under a temporary name of ``target`` that ends so."""
     name = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}" + re.escape(ending))
     found = target.parent.glob(f"{glob.escape(target.name)}.????????{ending}")
@@ -275,7 +275,7 @@ def part_name(target: Path, ending: str) -> Path:
     return target.with_name(f"{target.name}.{secrets.token_hex(4)}{ending}")
 
 
-def exchanged(one: Path, other: Path) -> bool:
+def swap_names(one: Path, other: Path) -> bool:
     """Let two files or folders change names in one step, and return whether this system can do that.
 
     Raises:
@@ -292,7 +292,7 @@ def exchanged(one: Path, other: Path) -> bool:
     raise OSError(error, os.strerror(error), str(other))
 
 
-def claimed(target: Path, ending: str, make: Callable[[Path], int], again: str = "") -> tuple[Path, int]:
+def create_locked(target: Path, ending: str, make: Callable[[Path], int], again: str = "") -> tuple[Path, int]:
     """Create a temporary file or folder, by ``again`` if not by a fresh name, and lock it; return it as ``make`` does.
 
     It is tried again where another process removed it as stale in between.
@@ -307,17 +307,17 @@ def claimed(target: Path, ending: str, make: Callable[[Path], int], again: str =
         except OSError as error:
             raise write_error(error, target) from None
         _UNNAMED.add(path)
-        if locked(made, otherwise=True) and path.exists():
+        if try_lock(made, otherwise=True) and path.exists():
             return path, made
         os.close(made)
 
 
-def keep_unnamed(path: Path) -> None:
+def keep_temporary(path: Path) -> None:
     """Take note that what is under a temporary name is finished, and stays if this program is ended."""
     _UNNAMED.discard(path)
 
 
-def remove_unnamed() -> None:
+def remove_temporary() -> None:
     """Remove whatever this program wrote under temporary names and has not finished: the program is being ended."""
     for path in tuple(_UNNAMED):
         with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ from workbench.data.table_reader import SAMPLE_PREFIX, ReadOptions, read_table
 from workbench.params import InputError, ParameterError, Parameters, WorkbenchError, counted
 from workbench.release.atomic import sha256_of, write_output
 from workbench.release.certificate import CARD_FORMAT, SUFFIX, certificate_path
-from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, is_release, release_at
 from workbench.release.ledger.study_note import note_study
 from workbench.release.open_release import certified_rows, plan_of, without_apostrophes
 from workbench.release.part_files import require_new
@@ -52,13 +52,13 @@ def guarantee_of(path: Path) -> Guarantee:
     if not path.is_dir() and not os.path.isfile(certificate_path(path)):
         return NOTHING
     try:
-        described = stated(path)
+        described = release_at(path)
     except WorkbenchError as error:
         return Guarantee(why_not=f"Its certificate cannot be used: {error}.")
-    return promised(described.document, described.release)
+    return guarantee_in(described.document, described.release)
 
 
-def promised(document: Mapping[str, Any], release: Path) -> Guarantee:
+def guarantee_in(document: Mapping[str, Any], release: Path) -> Guarantee:
     """Return what a certificate or card promises about a person, all of whose rows count."""
     claimed = document.get("guarantee", {})
     if "epsilon" not in claimed:
@@ -91,13 +91,13 @@ def read_released(path: Path, cancel: CancelToken = NEVER) -> Table:
 def plan_beside(path: Path) -> Plan | None:
     """Return the plan in the certificate beside ``path``, if there is one."""
     try:
-        found = stated(path)
+        found = release_at(path)
         return plan_of(found.document, found.path) if "plan" in found.document else None
     except WorkbenchError:
         return None  # guarantee_of says what is wrong with the certificate
 
 
-def attack(
+def run_attack(
     chosen: Attack,
     request: Parameters,
     given: Mapping[str, Path | Table],
@@ -181,7 +181,7 @@ def _people(
     return read_table(source, options, cancel=cancel)
 
 
-def as_source(text: str) -> Path | Table:
+def path_or_name(text: str) -> Path | Table:
     """Return what a person named: a path, or a sample table or one of a database."""
     return read_table(text) if text.startswith(SAMPLE_PREFIX) or address_of(text) is not None else Path(text)
 
@@ -200,7 +200,7 @@ class ReleasedRows:
     document: Mapping[str, Any] | None = None
 
 
-def described(path: Path) -> DescribedRelease | None:
+def described_release(path: Path) -> DescribedRelease | None:
     """Return the release at a file, certificate, model's folder or bundle; ``None`` of a table without a certificate.
 
     Raises:
@@ -208,10 +208,10 @@ def described(path: Path) -> DescribedRelease | None:
         CheckFailedError: it was changed after it was written.
     """
     known = path.is_dir() or path.name.endswith(SUFFIX) or os.path.exists(certificate_path(path))
-    return stated(path) if known else None
+    return release_at(path) if known else None
 
 
-def holds_rows(found: DescribedRelease | None) -> bool:
+def has_rows(found: DescribedRelease | None) -> bool:
     """Return whether a release has rows like those of the original."""
     return found is None or found.kind in (ROWS, GENERALISED) or found.document.get("kind") in ROWS_OF_PEOPLE
 
@@ -222,8 +222,8 @@ def rows_of_release(path: str | Path, reading: ReadOptions, cancel: CancelToken 
     Raises:
         InputError: it is no table, or not the one that its certificate was written for.
     """
-    found = described(Path(path))
-    if not holds_rows(found):
+    found = described_release(Path(path))
+    if not has_rows(found):
         assert found is not None
         kind = found.document.get("kind")
         what = "a model has no rows of people" if kind is None else f"a release of {kind} has no rows of people"

@@ -21,8 +21,8 @@ from workbench.learners.tasks import NO_TARGET
 from workbench.params import CheckFailedError, InputError, ParameterError, Parameters, WorkbenchError, read_json
 from workbench.paths import resources
 from workbench.release.atomic import PART, new_file, public_mode, sha256_of, write_error
-from workbench.release.certificate import GENERALISED_FORMAT, JOINED_ROWS, MADE_FROM, encoded, ledger_facts
-from workbench.release.described_release import GENERALISED, DescribedRelease, stated
+from workbench.release.certificate import GENERALISED_FORMAT, JOINED_ROWS, MADE_FROM, certificate_bytes, ledger_facts
+from workbench.release.described_release import GENERALISED, DescribedRelease, release_at
 from workbench.release.documents.release_document import day, program, release_id
 from workbench.release.documents.written_document import document_bytes
 from workbench.release.kinds import kind
@@ -182,7 +182,11 @@ def write_bundle(
     check_bundle_place(target, replace=replace)
     released = f"{RELEASE}/{stated.release.absolute().name}"
     entry = ledger_entry(stated, ledger)
-    made = {**made_texts(stated), PDF: document_bytes(stated.paper(), ".pdf"), ENTRY: encoded(entry)}
+    made = {
+        **generated_files(stated),
+        PDF: document_bytes(stated.to_document(), ".pdf"),
+        ENTRY: certificate_bytes(entry),
+    }
     made |= {f"{PRIVATE}/{name}": data for name, data in (private or {}).items()}
     copied = _copied_files(stated, released)
     room = _ROOM + sum(p.stat().st_size for p in copied.values())
@@ -198,7 +202,7 @@ def write_bundle(
                 name, data = f"{folder}/{stated.path.name}{SIGNATURE}", stated.path.read_bytes()
                 part.write({name: signature_bytes(data, stated.path.name)})
                 sums[name] = sha256_of(part.path / name)
-            listed = encoded(manifest(release_id(stated.document), released, sums))
+            listed = certificate_bytes(manifest(release_id(stated.document), released, sums))
             part.write({MANIFEST: listed})
             if signed:
                 part.write({f"{MANIFEST}{SIGNATURE}": signature_bytes(listed, MANIFEST)})
@@ -220,7 +224,7 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
         if not ledger.published_generalised(claims["checksum"]):
             what = "the ledger has no note of this generalised table"
             raise InputError(what, str(ledger.path), "give the ledger that has noted it, with --ledger")
-        return {"format": _ENTRY_FORMAT, "status": "noted", **noted(claims)}
+        return {"format": _ENTRY_FORMAT, "status": "noted", **expected_entry(claims)}
     found = ledger.release(claims["release_id"])
     if found is None:
         what = f"the ledger does not know the release {claims['release_id']}"
@@ -238,7 +242,7 @@ def ledger_entry(stated: DescribedRelease, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def noted(claims: Mapping[str, Any]) -> dict[str, Any]:
+def expected_entry(claims: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger's entry must say of a certificate; of a generalised table that is no charge."""
     cost = {} if claims.get("format") == GENERALISED_FORMAT else claims["guarantee"]
     said = {"release_id": claims["release_id"], "time": claims["time"], "certificate": claims["checksum"]}
@@ -284,16 +288,16 @@ def scripts() -> dict[str, bytes]:
     return {name: (resources() / "bundle" / name).read_bytes() for name in SCRIPTS}
 
 
-def made_texts(stated: DescribedRelease) -> dict[str, bytes]:
+def generated_files(stated: DescribedRelease) -> dict[str, bytes]:
     """Return the files of a bundle that follow from the certificate alone, byte for byte."""
     read = {name: text.encode() for name, text in request_texts(stated).items()}
-    to_read = {"README.txt": readme(stated).encode(), HTML: document_bytes(stated.paper(), ".html")}
+    to_read = {"README.txt": readme(stated).encode(), HTML: document_bytes(stated.to_document(), ".html")}
     if stated.kind == GENERALISED:  # its hierarchies name values of rows that were left out: it cannot be run again
         return {**to_read, CHECK: scripts()[CHECK]}
     return {
         **to_read,
         "plan.toml": plan_text(stated).encode(),
-        RERUN: encoded({"command": command(stated), "files": sorted(read)}),
+        RERUN: certificate_bytes({"command": command(stated), "files": sorted(read)}),
         **read,
         **scripts(),
     }
@@ -337,7 +341,7 @@ def _open_to_others(folder: Path) -> None:
 _FORMER_REQUEST = "@REQUEST", "request.toml"  # the word of the command and the file, in bundles of version 1
 
 
-def bundle_cannot_know(folder: Path) -> str:
+def bundle_unverified(folder: Path) -> str:
     """Return what a verification leaves open of a bundle, besides all that it leaves open of any release.
 
     Raises:
@@ -358,7 +362,7 @@ def bundle_problems(folder: Path) -> list[str]:
     if problems:
         return problems
     try:
-        release = stated(folder / listed["released"])
+        release = release_at(folder / listed["released"])
         problems += [*_texts(folder, listed, release), *_entry(folder, listed, release)]
         for name in (MANIFEST, *listed["files"]):
             if signature_path(folder / name).exists():
@@ -388,7 +392,7 @@ def _texts(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> I
     Only a bundle of this very version can be compared. Of another version it is known that every bundle has the same
     files, besides those that its own command reads.
     """
-    made, same = made_texts(release), is_of_this_version(listed)
+    made, same = generated_files(release), is_of_this_version(listed)
     names = list(made) if same else [name for name in made if name not in request_texts(release)]
     if not same and RERUN in listed["files"]:
         names += _read_again(folder, listed["version"])
@@ -422,6 +426,6 @@ def _entry(folder: Path, listed: dict[str, Any], release: DescribedRelease) -> I
         yield "the manifest names another release than the certificate"
     claims = ledger_facts(release.document)
     entry = read_json(folder / ENTRY, "ledger's entry")
-    wanted = noted(claims)
+    wanted = expected_entry(claims)
     if not isinstance(entry, dict) or any(entry.get(key) != value for key, value in wanted.items()):
         yield "the ledger's entry does not belong to the certificate"

@@ -25,7 +25,7 @@ from workbench.params import InputError, ParameterError, WorkbenchError, read_js
 from workbench.privacy.accounting.event import Cost, exact
 from workbench.privacy.central.share import Budget
 from workbench.release.certificate import CARD_FORMAT, MADE_FROM, READING, guarantee_facts, queries_of
-from workbench.release.delta_limit import replaced, require_small_cost
+from workbench.release.delta_limit import replace_one_cost, require_small_cost
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.statements import TRAINED_ON_RELEASE, Persons, model_statement
 from workbench.work.noise import Charged, uncharged
@@ -43,7 +43,7 @@ _RELATIVE = 1e-6  # how far a figure may be from the one that is computed here, 
 _EPOCHS, _CAP, _CLOCK = "epochs", "cap", "clock"
 
 
-class Learned(Protocol):
+class FittedModel(Protocol):
     """A fitted learner."""
 
     def to_plain(self) -> dict[str, Any]:
@@ -51,12 +51,12 @@ class Learned(Protocol):
         ...
 
 
-def model_bytes(model: Learned) -> bytes:
+def model_bytes(model: FittedModel) -> bytes:
     """Return the file of a learner's model: public facts and noisy whole numbers, from which the rest follows."""
     return (json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def made(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: bool) -> WorkOutput:
+def model_output(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: bool) -> WorkOutput:
     """Return what is published of a model: its files, and a card that says this beside its guarantee.
 
     Raises:
@@ -70,18 +70,18 @@ def made(files: Mapping[str, bytes], stated: Mapping[str, Any], *, releasable: b
 def card_facts(made: WorkOutput, cost: Cost) -> dict[str, Any]:
     """Return what the card of a model says beside its files and what the ledger says of it."""
     stated = made.method
-    figures = (cost.epsilon, cost.delta), replaced(cost, stated["rows"])
+    figures = (cost.epsilon, cost.delta), replace_one_cost(cost, stated["rows"])
     guarantee = guarantee_facts(stated["guarantee"]["statement"], *figures, stated["guarantee"]["randomness"])
     return {"format": CARD_FORMAT, **stated, "guarantee": guarantee}
 
 
-def form_stated(reading: ReadOptions | None) -> dict[str, Any]:
+def file_form_facts(reading: ReadOptions | None) -> dict[str, Any]:
     """Return what a card says of how the file of the training is read, where its plan states something."""
     form = file_form(reading)
     return {READING: form} if form else {}
 
 
-def learned(card: dict[str, Any], folder: Path) -> Any:
+def read_learner_model(card: dict[str, Any], folder: Path) -> Any:
     """Return the model of a learner as its file has it.
 
     Raises:
@@ -143,7 +143,7 @@ def _of_answers(card: dict[str, Any], folder: Path) -> Iterator[str]:
     if list(card["files"]) != [MODEL]:
         yield f"the model is not one file called {MODEL}"
         return
-    made, held = json.loads(model_bytes(learned(card, folder))), read_json(folder / MODEL, "model")
+    made, held = json.loads(model_bytes(read_learner_model(card, folder))), read_json(folder / MODEL, "model")
     if made != held:
         yield "the model's file contains something other than its public facts and its answers"
     said = {"rows": card["rows"], "attributes": card["inputs"][:-1], "target": card["inputs"][-1]}
@@ -176,7 +176,7 @@ def _of_queries(card: dict[str, Any], inputs: list[Attribute], folder: Path) -> 
     if whole.delta != Decimal(card["guarantee"]["delta"]):
         yield f"the queries on the card cost delta = {decimal_text(whole.delta)}, and the card has another"
     yield from _used(stated, inputs)
-    yield from _replaced(card, replaced(whole, card["rows"]))
+    yield from _replaced(card, replace_one_cost(whole, card["rows"]))
     randomness = (estimator.randomness(card["rows"]),)
     yield from _said(card, people, delta=gaussian, randomness=randomness, alone=inputs[-1] == NO_TARGET)
 
@@ -223,7 +223,7 @@ def _of_steps(card: dict[str, Any], inputs: list[Attribute]) -> Iterator[str]:
         yield f"the steps on the card cost {costs}, and it states {claimed['epsilon']} and {claimed['delta']}"
         return
     # Cards of the former version state the general rule, however large its delta is.
-    yield from _replaced(card, replaced(cost, rows), cost.replace_one())
+    yield from _replaced(card, replace_one_cost(cost, rows), cost.replace_one())
     yield from _said(card, people, delta=True, randomness=_randomness())
     require_small_cost(cost, rows, rows_per_person=people)
 

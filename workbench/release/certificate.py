@@ -94,7 +94,7 @@ def certificate_path(target: Path) -> Path:
 # -- making ------------------------------------------------------------------------------------------------------------
 
 
-def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict[str, Any]:
+def with_checksum(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict[str, Any]:
     """Return a certificate or card of these facts, ``format`` among them, as JSON holds it, with its checksum.
 
     ``time`` is when the cost was reserved; where nothing was charged, when it was made, and it has no ``release_id``.
@@ -111,7 +111,7 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
         **facts,
     }
-    made = resealed(document)
+    made = with_new_checksum(document)
     problems = schema_problems(made, _FORMATS[form][1])
     if problems:
         # Nothing is charged yet: the place alone, for what is there may have been drawn.
@@ -119,12 +119,12 @@ def sealed(facts: Mapping[str, Any], *, time: str, release_id: str = "") -> dict
     return made
 
 
-def resealed(document: Mapping[str, Any]) -> dict[str, Any]:
+def with_new_checksum(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a certificate or card with its checksum computed again."""
     return {**document, "checksum": checksum(document)}
 
 
-def encoded(document: Mapping[str, Any]) -> bytes:
+def certificate_bytes(document: Mapping[str, Any]) -> bytes:
     """Return a certificate or card as the bytes of its file."""
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 

@@ -23,7 +23,7 @@ from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
 from workbench.release.ledger.composition import steps_of_release
 from workbench.release.ledger.entry import is_name, is_whole
-from workbench.release.ledger.ledger import RUN, Ledger, begin_part, end_part, goes_on
+from workbench.release.ledger.ledger import RUN, Ledger, begin_part, end_part, is_running
 from workbench.release.ledger.records import Release
 from workbench.release.part_files import PRIVATE
 from workbench.signals.cancel import WHOLE
@@ -58,7 +58,7 @@ class RunFacts:
     stated: dict[str, Any]  # what was asked for as plain values, so that a window can offer to go on
 
 
-class KeptRun:
+class CheckpointFolder:
     """One run's :class:`~workbench.deep.checkpoint.Keeper`.
 
     Attributes:
@@ -189,7 +189,7 @@ class KeptRun:
     def remove(self) -> None:
         """Remove the checkpoint of a run that has ended."""
         if self.facts.release_id:
-            remove(self.folder)
+            remove_checkpoint(self.folder)
 
 
 @dataclass(frozen=True)
@@ -224,15 +224,15 @@ def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
     """
     facts, raw = _read(folder)
     release = ledger.release(facts.release_id)
-    if release is None or release.status != "reserved" or goes_on(release):
+    if release is None or release.status != "reserved" or is_running(release):
         return None
     taken, run = ledger.steps_taken(facts.release_id), steps_of_release(release.body)
     steps = facts.steps if run is None else run[0].steps
     time = datetime.fromisoformat(raw["time"])
-    return PausedRun(folder, facts, release, steps, taken, was_watched(release, taken), time)
+    return PausedRun(folder, facts, release, steps, taken, was_shown(release, taken), time)
 
 
-def was_watched(release: Release, taken: int) -> bool:
+def was_shown(release: Release, taken: int) -> bool:
     """Return whether a figure of an unfinished run may have been shown, when ``taken`` of its steps count."""
     if not release.body.get("watched") or not taken:
         return False
@@ -245,10 +245,10 @@ def _clear_ended(ledger: Ledger) -> None:
     for path in runs_folder().glob(f"*/{STATE}"):
         release = ledger.release(path.parent.name)
         if release is not None and release.status != "reserved":
-            remove(path.parent)
+            remove_checkpoint(path.parent)
 
 
-def remove(folder: Path) -> None:
+def remove_checkpoint(folder: Path) -> None:
     """Remove a checkpoint, and nothing else that is beside it."""
     if not (folder / STATE).is_file() and not any(folder.glob(f"step-*{_TENSORS}")):
         return

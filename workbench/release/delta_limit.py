@@ -41,7 +41,7 @@ def require_small_cost(cost: Cost, rows: int, *, rows_per_person: int = 1) -> No
     ``cost`` is that of a person with all her rows, whose most the sentence names as what has raised δ.
     """
     require_small_delta(cost.delta, rows, rows_per_person=rows_per_person)
-    delta = replaced(cost, rows)[1]
+    delta = replace_one_cost(cost, rows)[1]
     if not _below(Decimal(delta), rows):
         own = "a row" if rows_per_person == 1 else f"the {rows_per_person:,} rows of a person"
         of = f" for neighbours in which {own} may be replaced"
@@ -58,7 +58,7 @@ def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) 
         raise _too_large(float(delta), of, rows, _hint(rows, rows_per_person))
 
 
-def replaced(cost: Cost, rows: int) -> tuple[float, float]:
+def replace_one_cost(cost: Cost, rows: int) -> tuple[float, float]:
     """Return (ε, δ) of ``cost`` for replace-one neighbours, as cards and certificates state it.
 
     A replaced row is an emptied and a filled one: (2ε, (1+e^ε)·δ). Where that δ is not below 1/``rows``, the accountant

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.data.table import Table
 from workbench.learners.base import Effect
 from workbench.params import CheckFailedError, InputError
-from workbench.release.card import learned
+from workbench.release.card import read_learner_model
 from workbench.release.certificate import (
     CARD,
     FILES,
@@ -43,7 +43,7 @@ class DescribedRelease:
     path: Path  # its certificate or card
     document: dict[str, Any]
 
-    def paper(self) -> Document:
+    def to_document(self) -> Document:
         """Return the document that a person reads."""
         name = self.release.absolute().name if self.kind == "model" else self.document["output"]["file"]
         if self.kind == GENERALISED:
@@ -54,11 +54,11 @@ class DescribedRelease:
         """Return what each column does to the predictions, of a learner whose model says it."""
         if self.kind != "model" or MADE_FROM in self.document or "queries" not in self.document["training"]:
             return ()
-        found: tuple[Effect, ...] = learned(self.document, self.release).effects()
+        found: tuple[Effect, ...] = read_learner_model(self.document, self.release).effects()
         return found
 
 
-def stated(path: Path) -> DescribedRelease:
+def release_at(path: Path) -> DescribedRelease:
     """Return the release at ``path`` (a released file, its certificate, a model's folder or card, a bundle).
 
     Raises:

@@ -48,7 +48,7 @@ def certified_rows(
     table = without_apostrophes(plan, written)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
-    return as_it_ran(_with_released_values(plan, table), document, certificate), table
+    return with_mechanisms_used(_with_released_values(plan, table), document, certificate), table
 
 
 def without_apostrophes(plan: Plan, table: Table) -> Table:
@@ -148,7 +148,7 @@ def plan_of(document: Mapping[str, Any], where: Path) -> Plan:
         raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
 
 
-def as_it_ran(plan: Plan, document: Mapping[str, Any], where: Path) -> Plan:
+def with_mechanisms_used(plan: Plan, document: Mapping[str, Any], where: Path) -> Plan:
     """Return ``plan`` with the mechanisms that ran, where it left the choice to the advisor, who may choose anew.
 
     Raises:

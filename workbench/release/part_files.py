@@ -24,18 +24,18 @@ from workbench.release import atomic
 from workbench.release.atomic import (
     LOCK,
     PART,
-    claimed,
-    exchanged,
-    keep_unnamed,
-    locked,
+    create_locked,
+    keep_temporary,
     new_file,
     open_to_lock,
     part_name,
-    parts_of,
     public_mode,
     remove_stale_parts,
     require_file,
+    swap_names,
     sync_folder,
+    temporary_files,
+    try_lock,
     write_error,
     write_new,
 )
@@ -50,7 +50,7 @@ _OTHER = Remedy(OTHER_OUTPUT, "choose a new one")
 
 def draw_parts(target: Path) -> list[Path]:
     """Return everything that a run left of a draw for ``target``."""
-    return parts_of(target, ENDING)
+    return temporary_files(target, ENDING)
 
 
 def is_blank(part: Path) -> bool:
@@ -61,7 +61,7 @@ def is_blank(part: Path) -> bool:
         return not stream.read(4096).strip(b"\0")
 
 
-def keep_room(descriptor: int, size: int, target: Path) -> None:
+def reserve_space(descriptor: int, size: int, target: Path) -> None:
     """Reserve ``size`` bytes for an open file, or raise :class:`InputError` where the disk has no room for them."""
     free = shutil.disk_usage(target.parent).free
     try:
@@ -97,7 +97,7 @@ class _Part:
     def keep_on_success(self) -> Iterator[None]:
         """Keep the part if the block, which records the finished draw in the ledger, succeeds."""
         self._kept = True
-        keep_unnamed(self.path)
+        keep_temporary(self.path)
         try:
             yield
         except BaseException:
@@ -132,12 +132,12 @@ class DrawFile(_Part):
         if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target)
         self._require_place(charged=ending != PART)
-        self.path, descriptor = claimed(target, ending, new_file, again)
+        self.path, descriptor = create_locked(target, ending, new_file, again)
         self._stream: IO[bytes] = os.fdopen(descriptor, "w+b")
         self._hash = hashlib.sha256()
         self.bytes = 0
         try:
-            keep_room(descriptor, room, target)
+            reserve_space(descriptor, room, target)
         except BaseException:
             self.__exit__()
             raise
@@ -153,7 +153,7 @@ class DrawFile(_Part):
         made.target, made.path, made._kept, made.replaces = target, path, True, replace
         made._stream = path.open("r+b")
         made.bytes = path.stat().st_size
-        if not locked(made._stream.fileno(), otherwise=True):
+        if not try_lock(made._stream.fileno(), otherwise=True):
             made._stream.close()
             return None
         made._hash = hashlib.file_digest(made._stream, "sha256")
@@ -223,7 +223,7 @@ class DrawFolder(_Part):
         if ending == PART:  # what a killed run left was not charged
             remove_stale_parts(target, folders=True)
         require_new(target, replace=replace, known_by=known_by, charged=ending != PART)
-        self.path, lock = claimed(target, ending, _new_folder)
+        self.path, lock = create_locked(target, ending, _new_folder)
         self._locks = [lock]
         try:
             self._keep_room(room)
@@ -238,7 +238,7 @@ class DrawFolder(_Part):
         made.target, made.path, made._kept, made.replaces = target, path, True, replace
         made._known_by = known_by
         made._locks = [open_to_lock(path)]
-        if not locked(made._locks[0], otherwise=True):
+        if not try_lock(made._locks[0], otherwise=True):
             made._unlock()
             return None
         return made
@@ -302,7 +302,7 @@ class DrawFolder(_Part):
             if self.target.is_dir():
                 self.target.rmdir()  # fails where somebody made something in it
             os.replace(self.path, self.target)
-        elif exchanged(self.path, self.target):
+        elif swap_names(self.path, self.target):
             shutil.rmtree(self.path, ignore_errors=True)  # the former one by now
         else:
             aside = part_name(self.target, PART)
@@ -323,7 +323,7 @@ class DrawFolder(_Part):
         (self.path / _ROOM).unlink(missing_ok=True)
         descriptor = new_file(self.path / _ROOM)
         try:
-            keep_room(descriptor, size, self.target)
+            reserve_space(descriptor, size, self.target)
         finally:
             os.close(descriptor)
 
@@ -366,7 +366,7 @@ def require_new(target: Path, *, replace: bool, known_by: str = "", charged: boo
     raise InputError(what, str(target), ways, code="output-exists")
 
 
-def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
+def refuse_replacing_inputs(output: Path, *inputs: str | Path | None) -> None:
     """Refuse an output that would replace what it is made from.
 
     Raises:
@@ -383,7 +383,7 @@ def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
             )
 
 
-def files_named(request: Parameters, *inputs: str | Path | None) -> list[str]:
+def files_in_request(request: Parameters, *inputs: str | Path | None) -> list[str]:
     """Return the files that a request names.
 
     Raises:
@@ -393,7 +393,7 @@ def files_named(request: Parameters, *inputs: str | Path | None) -> list[str]:
     given = {name: path for name in declared if (path := getattr(request, name)) is not None}
     for name, path in given.items():
         if declared[name].file == "kept":
-            keep_inputs(Path(path), *inputs, *(other for key, other in given.items() if key != name))
+            refuse_replacing_inputs(Path(path), *inputs, *(other for key, other in given.items() if key != name))
     return list(given.values())
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.data.databases.address import Address
 from workbench.params import InputError, WorkbenchError, paid, parse_json, read_json
-from workbench.release.atomic import remove_path, sole_user, write_whole
+from workbench.release.atomic import exclusive_lock, remove_path, write_whole
 from workbench.release.certificate import CARD, certificate_path, checksum, read_card
 from workbench.release.checkpoint_folder import RESUMABLE, has_checkpoint
 from workbench.release.ledger.ledger import Ledger
@@ -93,7 +93,7 @@ def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
     return sentences
 
 
-def settle_own(path: Path | None) -> str:
+def settle_own_reservations(path: Path | None) -> str:
     """Settle the reservations of this process, which is being ended, and return what stays charged without a release.
 
     What cannot be settled is left to the next run.
@@ -142,14 +142,14 @@ def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
 
 
 @dataclass(frozen=True)
-class BegunDraw:
+class UnfinishedDraw:
     """A draw that is paid for and not finished."""
 
     release: Release
     drawn: Path  # the file of the parts that are drawn
 
 
-def begun_draw(ledger: Ledger, target: Path) -> BegunDraw | None:
+def unfinished_draw(ledger: Ledger, target: Path) -> UnfinishedDraw | None:
     """Return the draw for ``target`` that a run was killed at, or is at; changes nothing."""
     output, parts = place_of(target), {p.name: p for p in draw_parts(target)}
     for release in reversed(ledger.releases()):
@@ -157,11 +157,13 @@ def begun_draw(ledger: Ledger, target: Path) -> BegunDraw | None:
         if drawn is None or release.body.get("output") != output or "certificate" in release.body:
             continue
         if release.status == "charged":
-            return BegunDraw(release, drawn)
+            return UnfinishedDraw(release, drawn)
     return None
 
 
-def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: bytes | None = None) -> BegunDraw | None:
+def draw_to_continue(
+    ledger: Ledger, target: Path, request: str, account: str, rows: bytes | None = None
+) -> UnfinishedDraw | None:
     """Return the draw that a run of ``request`` for a table of ``account`` goes on with, at no further charge.
 
     ``rows`` is the digest of the rows that workers draw from, none where no worker does; ``None`` where it is not
@@ -170,7 +172,7 @@ def to_go_on(ledger: Ledger, target: Path, request: str, account: str, rows: byt
     Raises:
         InputError: a draw was begun there that this run did not ask for, or another one is at it.
     """
-    found = begun_draw(ledger, target)
+    found = unfinished_draw(ledger, target)
     if found is None:
         return None
     if os.access(found.drawn, os.R_OK) and _in_use(
@@ -203,14 +205,14 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
     ]
     known = {Path(r.body["part"]).name: r for r in own}
     drawn = {r.body[DRAWN]: r for r in own if DRAWN in r.body}
-    waits, begun = finished_draw(ledger, target), begun_draw(ledger, target)
+    waits, begun = finished_draw(ledger, target), unfinished_draw(ledger, target)
     stays = {found for found in (waits and waits.part, begun and begun.drawn) if found}
     sentences = []
     for part in draw_parts(target):
         if part in stays:
             continue
         try:
-            with sole_user(part) as free:
+            with exclusive_lock(part) as free:
                 if free and (part.name in {**known, **drawn} or is_blank(part)):
                     remove_path(part)
                     lost = known.get(part.name)
@@ -235,7 +237,7 @@ def _in_use(part: Path, release: Release) -> bool:
     process = release.body.get("process", {})
     elsewhere = process.get("pid") != os.getpid() and still_runs(process)
     try:
-        with sole_user(part, otherwise=not elsewhere) as free:
+        with exclusive_lock(part, otherwise=not elsewhere) as free:
             return not free
     except OSError:
         return True
@@ -257,14 +259,14 @@ def publish_draw(
             if isinstance(part, DrawFolder):
                 part.publish()
             else:
-                name_pair(part, release_id, certificate)
+                rename_pair(part, release_id, certificate)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         hint = "solve this and run the same command again: the finished draw is kept and costs nothing more"
         raise InputError(f"the finished draw could not be renamed: {reason}", str(part.target), hint) from None
 
 
-def name_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
+def rename_pair(part: DrawFile, release_id: str, certificate: bytes) -> None:
     """Rename a finished file and its certificate to their final names, the certificate first; both or none.
 
     Raises:
@@ -316,7 +318,7 @@ def _certified(found: FinishedDraw, part: DrawFile | DrawFolder) -> dict[str, An
         return None
 
 
-def begun(part: DrawFile | DrawFolder) -> dict[str, Any]:
+def part_reserved(part: DrawFile | DrawFolder) -> dict[str, Any]:
     """Return what a reservation says of the part that its draw goes into."""
     return {"output": place_of(part.target), "part": part.path.name, CHARGED_FIRST: True}
 
@@ -326,7 +328,7 @@ def place_of(target: Path) -> str:
     return str(target.parent.resolve() / target.name)
 
 
-def waiting_for(ledger: Ledger, target: Path, request: str, account: str) -> FinishedDraw | None:
+def finished_draw_for(ledger: Ledger, target: Path, request: str, account: str) -> FinishedDraw | None:
     """Return the finished draw that a run of ``request`` for a table of ``account`` would publish for free.
 
     Raises:
@@ -365,7 +367,7 @@ def publish_earlier(
         InputError: a finished draw waits there that this run did not ask for, or it could not be given its name; or
             the output exists, and is not to be replaced.
     """
-    asked_for = waiting_for(ledger, target, request, account)
+    asked_for = finished_draw_for(ledger, target, request, account)
     waiting = asked_for or finished_draw(ledger, target)
     if waiting is None:
         return None

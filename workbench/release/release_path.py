@@ -30,27 +30,27 @@ from workbench.release.certificate import (
     CARD,
     JOINED_ROWS,
     account_facts,
+    certificate_bytes,
     certificate_path,
-    encoded,
     file_facts,
     output_facts,
-    resealed,
-    sealed,
+    with_checksum,
+    with_new_checksum,
 )
 from workbench.release.delta_limit import require_epsilon, require_small_cost
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import TABLES
-from workbench.release.part_files import PRIVATE, DrawFile, DrawFolder, draw_parts, keep_inputs, require_new
+from workbench.release.part_files import PRIVATE, DrawFile, DrawFolder, draw_parts, refuse_replacing_inputs, require_new
 from workbench.release.recover import (
-    begun,
     clear_leftovers,
+    draw_to_continue,
+    part_reserved,
     publish_draw,
     publish_earlier,
     recover,
     request_of,
     require_new_pair,
-    to_go_on,
 )
 from workbench.release.reservation import Reservation, standing_charge
 from workbench.release.rows_work import rows_work
@@ -75,7 +75,7 @@ from workbench.work.work import (
 )
 
 if TYPE_CHECKING:
-    from workbench.release.checkpoint_folder import KeptRun
+    from workbench.release.checkpoint_folder import CheckpointFolder
 
 _ROOM_OF_A_CERTIFICATE = 1 << 16
 
@@ -167,7 +167,7 @@ def destination(
             code="output-format",
         )
     for written in (path, certificate_path(path)):
-        keep_inputs(written, *sources)
+        refuse_replacing_inputs(written, *sources)
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "choose another output", code="output-taken")
@@ -381,7 +381,9 @@ class ReleaseRequest:
     # Returns whether a person has already seen private figures of the run: if so, it stays charged in full when it is
     # cancelled or fails. `None` where nothing is shown while it runs.
     watched: Callable[[], bool] | None = None
-    kept: KeptRun | None = None  # the checkpoint of work that can be paused; the cost stays reserved while it is
+    kept: CheckpointFolder | None = (
+        None  # the checkpoint of work that can be paused; the cost stays reserved while it is
+    )
     unit: int = 0  # how many rows of each person are kept, where the plan names the column that identifies one; else 0
     sealing: Sealing | None = None  # keeps what workers draw, so that another run can go on with it
 
@@ -398,7 +400,7 @@ class ReleaseRequest:
         watched = {"watched": self.watched is not None} if self.to.card else {}
         unit = {"unit": self.unit} if self.unit else {}
         both = {TABLES: list(tables)} if tables else {}
-        return {**begun(part), **watched, **unit, **both, **({} if self.kept is None else self.kept.details())}
+        return {**part_reserved(part), **watched, **unit, **both, **({} if self.kept is None else self.kept.details())}
 
 
 def release_prepared(
@@ -465,7 +467,7 @@ class _Drawing:
         self.emit(AtStake(cost.epsilon))
         with standing_charge(cost, to.path, goes_on=sealing is not None):
             document = self._write(made, draft)
-            data = encoded(document)
+            data = certificate_bytes(document)
             with self.part.keep_on_success():
                 # The card of a folder is in it; the certificate of a file is in the ledger until it has its name.
                 kept = "" if to.card else data.decode()
@@ -514,12 +516,12 @@ class _Drawing:
         if request.account is not None:
             account = self.ledger.account(release.dataset)
             facts["account"] = account_facts(request.account, account, cost.epsilon, charged[0], release_id)
-        return sealed(facts, time=release.time, release_id=release_id)
+        return with_checksum(facts, time=release.time, release_id=release_id)
 
     def _folder_files(self, made: WorkOutput, card: Mapping[str, Any]) -> dict[str, bytes]:
         assert isinstance(made.data, Mapping)
         private = {f"{PRIVATE}/{name}": data for name, data in made.private.items()}
-        return {**made.data, self.request.to.card: encoded(card), **private}
+        return {**made.data, self.request.to.card: certificate_bytes(card), **private}
 
     def _write(self, made: WorkOutput, draft: dict[str, Any]) -> dict[str, Any]:
         """Write what was made under its temporary name, durably, and return its certificate."""
@@ -538,7 +540,9 @@ class _Drawing:
                 self.emit(Progress(done, made.count, "written"))
             part.finish()
             self.cancel.check()
-        return resealed({**draft, "output": output_facts(to.name, to.format, part.sha256, part.bytes, made.columns)})
+        return with_new_checksum(
+            {**draft, "output": output_facts(to.name, to.format, part.sha256, part.bytes, made.columns)}
+        )
 
 
 def release(
@@ -586,7 +590,7 @@ def release(
     room = request.room() if callable(request.room) else request.room
     sealing = request.sealing
     rows = b"" if sealing is None else sealing.rows
-    begun = to_go_on(ledger, target, request.digest, dataset, rows)
+    begun = draw_to_continue(ledger, target, request.digest, dataset, rows)
     mark = ledger.marks_of(rows)[0] if begun is None else str(begun.release.body["content"])
     again, drawn = "", None
     if begun is not None:

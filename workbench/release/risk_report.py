@@ -16,7 +16,14 @@ from workbench.data.schema import QUASI, SENSITIVE
 from workbench.data.table import Table
 from workbench.data.table_reader import ReadOptions
 from workbench.params import InputError, ParameterError, Parameters, integer, real, text, texts
-from workbench.release.attack_inputs import ReleasedRows, attack, described, guarantee_of, holds_rows, rows_of_release
+from workbench.release.attack_inputs import (
+    ReleasedRows,
+    described_release,
+    guarantee_of,
+    has_rows,
+    rows_of_release,
+    run_attack,
+)
 from workbench.release.certificate import is_model
 from workbench.release.described_release import note_unless_released, with_codes_unless_released
 from workbench.release.ledger.study_note import note_study
@@ -182,8 +189,8 @@ def _released(
 ) -> tuple[Path | None, Mapping[str, Any] | None, ReleasedRows | None]:
     if released is None:
         return None, None, None
-    found = described(released)
-    rows = rows_of_release(released, ReadOptions(), cancel) if holds_rows(found) else None
+    found = described_release(released)
+    rows = rows_of_release(released, ReadOptions(), cancel) if has_rows(found) else None
     return (released, None, rows) if found is None else (found.release, found.document, rows)
 
 
@@ -257,7 +264,7 @@ class _Beside:
                 continue
             given = {needed.name: has[needed.name] for needed in known.given if needed.name in has}
             try:
-                found = attack(
+                found = run_attack(
                     known,
                     _asked(known, request),
                     given,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from workbench.params import InputError
-from workbench.release.atomic import claimed, keep_unnamed, locked, new_file
+from workbench.release.atomic import create_locked, keep_temporary, new_file, try_lock
 from workbench.release.ledger.records import DRAWN
 from workbench.release.part_files import ENDING
 from workbench.release.spilled_rows import Rows, Spill, SpillFile, in_bytes
@@ -113,7 +113,7 @@ class Sealing:
         """
         self._kept = found is not None
         if found is None:
-            self.path, self._opened = claimed(self.target, ENDING, new_file)
+            self.path, self._opened = create_locked(self.target, ENDING, new_file)
         else:
             try:
                 self.path, self._opened = found, os.open(found, _REOPEN)
@@ -122,7 +122,7 @@ class Sealing:
                 raise InputError(what, str(found), "check it, and run the same command again") from None
         self._key = key + self.path.name.encode()
         try:
-            if found is not None and not locked(self._opened, otherwise=True):
+            if found is not None and not try_lock(self._opened, otherwise=True):
                 raise InputError("another run is already continuing this release", str(self.target), "wait for it")
             yield
         finally:
@@ -141,7 +141,7 @@ class Sealing:
     def keep(self) -> None:
         """Keep the file whatever ends the run: its charge is final."""
         self._kept = True
-        keep_unnamed(self.path)
+        keep_temporary(self.path)
 
     def discard(self) -> None:
         """Remove the file: the draw is finished, and in the order of the table nobody needs it."""

@@ -36,7 +36,7 @@ from workbench.params import InputError
 from workbench.privacy.entropy import Entropy, in_buckets, permutation
 from workbench.privacy.local.cells import CellArray
 from workbench.release.atomic import write_error
-from workbench.release.part_files import keep_room
+from workbench.release.part_files import reserve_space
 from workbench.release.table_formats import CodedRows, TableFormat
 from workbench.sanitize.calibrated_columns import ProtectedColumn
 from workbench.sanitize.engine import sampled
@@ -101,7 +101,7 @@ class SpillFile:
         weakref.finalize(self, stream.close)
         self._stream, self._file, self._lock, self._folder = stream, stream.fileno(), threading.Lock(), folder
         self.size = 0
-        keep_room(self._file, room, folder / "output")
+        reserve_space(self._file, room, folder / "output")
 
     def append(self, data: bytes | memoryview) -> int:
         """Write the next bytes; return where they begin."""

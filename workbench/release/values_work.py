@@ -55,7 +55,7 @@ RULE_OF_PERSONS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Parameters):
+class ValuesOptions(Parameters):
     """What a person chooses: columns of names, columns of numbers, and the column that identifies a person."""
 
     category: tuple[str, ...] | None = texts(
@@ -93,7 +93,7 @@ class Asked(Parameters):
         return (*(self.category or ()), *(self.number or ()), *([self.person] if self.person else []))
 
 
-def planned(plan: Plan, asked: Asked) -> Plan:
+def planned(plan: Plan, asked: ValuesOptions) -> Plan:
     """Return the plan by which values are found: where the person is named, one row of each is read.
 
     Raises:
@@ -144,7 +144,9 @@ class Answers:
     rows: int | None = None
 
 
-def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+def values_work(
+    plan: Plan, asked: ValuesOptions, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
+) -> Work:
     """Return the release of what is asked for; reads no row.
 
     Raises:
@@ -202,7 +204,7 @@ def values_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows
 
 
 def events_of(
-    asked: Asked, epsilon: Decimal, delta: Decimal
+    asked: ValuesOptions, epsilon: Decimal, delta: Decimal
 ) -> tuple[dict[str, ApproximateDp], dict[str, PureDp], PureDp | None]:
     """Return the question of each column: all have equal shares of ε, and those of values equal ones of δ.
 
@@ -228,7 +230,7 @@ def events_of(
     return values, {name: PureDp(share, f"scales of {name}") for name, share in rest}, persons
 
 
-def _require_columns(plan: Plan, asked: Asked) -> None:
+def _require_columns(plan: Plan, asked: ValuesOptions) -> None:
     known = [column.name for column in plan.columns]  # of the table, where no plan was given
     for name in asked.columns:
         if name not in known:
@@ -237,7 +239,7 @@ def _require_columns(plan: Plan, asked: Asked) -> None:
 
 
 def _counts(
-    table: Table, asked: Asked, cancel: CancelToken
+    table: Table, asked: ValuesOptions, cancel: CancelToken
 ) -> tuple[dict[str, Counter[str]], dict[str, np.ndarray[Any, np.dtype[np.int64]]]]:
     values = {name: Counter[str]() for name in asked.category or ()}
     cells = {name: np.zeros(SCALES, dtype=np.int64) for name in asked.number or ()}
@@ -253,7 +255,7 @@ def _counts(
     return values, cells
 
 
-def _rows_of_persons(table: Table, asked: Asked, cancel: CancelToken) -> NDArray[np.int64]:
+def _rows_of_persons(table: Table, asked: ValuesOptions, cancel: CancelToken) -> NDArray[np.int64]:
     """Return how many rows each person has, ``most_rows`` at most, sorted; a person without a name has none."""
     name, most = asked.columns[-1], asked.most_rows
 
@@ -291,7 +293,9 @@ def _method(answers: Answers, least: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _answers(method: Mapping[str, Any], least: Mapping[str, int], numbers: Sequence[str], asked: Asked) -> Answers:
+def _answers(
+    method: Mapping[str, Any], least: Mapping[str, int], numbers: Sequence[str], asked: ValuesOptions
+) -> Answers:
     """Read the answers again from a certificate.
 
     Raises:

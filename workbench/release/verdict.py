@@ -11,7 +11,7 @@ from workbench.release.certificate import certificate_path, read_any_certificate
 from workbench.release.kinds import ROWS, kind
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.open_release import plan_of
-from workbench.release.recover import to_go_on, waiting_for
+from workbench.release.recover import draw_to_continue, finished_draw_for
 from workbench.release.release_path import Prepared
 
 
@@ -44,11 +44,11 @@ def verdict_on(prepared: Prepared, ledger: Ledger) -> Verdict:
         InputError: the output has a draw of another request, or plan and ledger disagree about the name of the account.
     """
     account = ledger.enter_for_release(prepared.table, prepared.plan.account)
-    waiting = waiting_for(ledger, prepared.to.path, prepared.digest, account)
+    waiting = finished_draw_for(ledger, prepared.to.path, prepared.digest, account)
     if waiting is not None:
         return Verdict(account, waiting.release.release_id, None)
     unread = None if prepared.sealing is not None else b""
-    begun = to_go_on(ledger, prepared.to.path, prepared.digest, account, unread)
+    begun = draw_to_continue(ledger, prepared.to.path, prepared.digest, account, unread)
     if begun is not None:
         return Verdict(account, begun.release.release_id, None, begun=True)
     tables = ledger.tables_of(ledger.identify(prepared.table))

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.params import CheckFailedError, WorkbenchError
 from workbench.release.bundle import bundle_problems, check_bundle_place, write_bundle
 from workbench.release.certificate import CARD, is_model, ledger_facts
-from workbench.release.described_release import GENERALISED, DescribedRelease, stated
+from workbench.release.described_release import GENERALISED, DescribedRelease, release_at
 from workbench.release.documents.written_document import SUFFIXES, document_bytes
 from workbench.release.generalised.generalised_check import not_checked
 from workbench.release.ledger.ledger import Ledger
@@ -39,13 +39,13 @@ def verify_any(path: Path, cancel: CancelToken = NEVER) -> list[str]:
     return problems
 
 
-def left_unchecked(path: Path) -> list[str]:
+def unverified(path: Path) -> list[str]:
     """Return what of its certificate could not be checked, of a release that agrees with it otherwise.
 
     Raises:
         InputError: there is none, or its certificate cannot be read.
     """
-    found = stated(path)
+    found = release_at(path)
     return not_checked(found.document) if found.kind == GENERALISED else []
 
 
@@ -60,7 +60,7 @@ def verified(path: Path, cancel: CancelToken = NEVER) -> DescribedRelease:
     problems = verify_any(path, cancel)
     if problems:
         raise CheckFailedError(first_fault(problems), str(path))
-    return stated(path)
+    return release_at(path)
 
 
 def signatures(path: Path) -> Signature | None:
@@ -77,7 +77,7 @@ def signatures(path: Path) -> Signature | None:
 
 def ledger_claims(path: Path) -> dict[str, Any]:
     """Return what a ledger can confirm of the release at ``path``, whose certificate or card was verified."""
-    return ledger_facts(stated(path).document)
+    return ledger_facts(release_at(path).document)
 
 
 def write_bundle_with_report(

@@ -46,7 +46,7 @@ from workbench.release.kinds import kind
 from workbench.release.ledger.entry import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account
-from workbench.release.open_release import as_it_ran, certified_rows, located, plan_of, released_cells
+from workbench.release.open_release import certified_rows, located, plan_of, released_cells, with_mechanisms_used
 from workbench.release.part_files import PRIVATE
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.statements import without_choice
@@ -113,7 +113,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
-            problems += _columns(document, as_it_ran(plan, document, where), cancel)
+            problems += _columns(document, with_mechanisms_used(plan, document, where), cancel)
         if problems:
             return problems, None
         # Values are only read where the file is the one that was certified.

@@ -34,7 +34,7 @@ def write_certificate(release: Path, path: Path, cancel: CancelToken) -> None:
     from workbench.release.verification import verified
 
     check_document_path(path)
-    write_document(verified(release, cancel).paper(), path)
+    write_document(verified(release, cancel).to_document(), path)
 
 
 def write_bundle_of(release: Path, path: Path, cancel: CancelToken) -> None:
@@ -60,10 +60,10 @@ def checked(release: Path, emit: Emit, cancel: CancelToken) -> tuple[list[str], 
     Returns:
         a sentence for every fault, none where all is well, and then for everything that could not be checked.
     """
-    from workbench.release.verification import left_unchecked
+    from workbench.release.verification import unverified
 
     found = faults(release, cancel)
-    return found, [] if found else left_unchecked(release)
+    return found, [] if found else unverified(release)
 
 
 def faults(release: Path, cancel: CancelToken = NEVER) -> list[str]:

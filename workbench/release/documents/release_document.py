@@ -21,7 +21,7 @@ from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.certificate import JOINED_ROWS, MADE_FROM
 from workbench.release.kinds import kind
-from workbench.release.open_release import as_it_ran, plan_of
+from workbench.release.open_release import plan_of, with_mechanisms_used
 from workbench.release.statements import CANNOT_KNOW
 from workbench.render.document import Block, Bullets, Document, FactList, Grid, Paragraph, Picture, Section
 from workbench.render.palette import FREE_STYLES
@@ -277,7 +277,7 @@ def _checks(stated: Mapping[str, Any], name: str) -> Section:
 
 def _columns(stated: Mapping[str, Any]) -> Section:
     where = Path(stated["output"]["file"])
-    plan = as_it_ran(plan_of(stated, where), stated, where)
+    plan = with_mechanisms_used(plan_of(stated, where), stated, where)
     protected = (c for c in each_protected_column(plan))
     errors = {c.column.name: c.facts.expected_absolute_error for c in protected}
     rows = []

@@ -60,7 +60,7 @@ def risk_document(report: RiskReport) -> Document:
 
 
 def _sections(report: RiskReport) -> Iterator[Section]:
-    yield Section("In short", (Paragraph(_STATUS, "strong"), Bullets(in_short(report))))
+    yield Section("In short", (Paragraph(_STATUS, "strong"), Bullets(summary_sentences(report))))
     both = "" if report.released_risk is None else " and in the release"
     yield Section(f"Who could be found in the table{both}", (_sizes(report), *_risk(report)))
     if report.release:
@@ -74,7 +74,7 @@ def _sections(report: RiskReport) -> Iterator[Section]:
 _OF_OTHERS = ", or more than it finds of people who were not released"
 
 
-def in_short(report: RiskReport) -> tuple[str, ...]:
+def summary_sentences(report: RiskReport) -> tuple[str, ...]:
     """Return the report in a few sentences."""
     said = [_found(report.risk, "the table")]
     if report.released_risk is not None:

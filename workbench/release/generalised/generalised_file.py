@@ -28,16 +28,16 @@ from workbench.privacy.entropy import OsEntropy, permutation
 from workbench.release.atomic import PART, write_error, write_output
 from workbench.release.certificate import (
     GENERALISED_FORMAT,
+    certificate_bytes,
     certificate_path,
-    encoded,
     output_facts,
     read_document,
-    sealed,
+    with_checksum,
 )
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.study_note import whose
-from workbench.release.part_files import DrawFile, keep_inputs
-from workbench.release.recover import name_pair, place_of, require_new_pair
+from workbench.release.ledger.study_note import known_by
+from workbench.release.part_files import DrawFile, refuse_replacing_inputs
+from workbench.release.recover import place_of, rename_pair, require_new_pair
 from workbench.release.statements import PROMISES_NOTHING, kept_columns
 from workbench.release.table_formats import ReleasedText, table_format
 from workbench.risk.generalise.generalised import Generalised
@@ -93,21 +93,21 @@ def publish(
     frame = made.frame(to.keep, rows)
     data = _bytes(frame, to.format)
     output = output_facts(to.path.name, to.format, hashlib.sha256(data).hexdigest(), len(data))
-    document = sealed(
+    document = with_checksum(
         {**_facts(made, to, frame), "output": output},
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
         release_id=secrets.token_hex(8),
     )
-    certificate = encoded(document)
+    certificate = certificate_bytes(document)
     emit(Progress(0, 1, "writing"))
     with DrawFile(to.path, len(data) + len(certificate), ending=PART, replace=to.replace) as part:
         cancel.check()
-        ledger.note_generalised(whose(made.table, ledger, to.account), document["checksum"], place_of(to.path))
+        ledger.note_generalised(known_by(made.table, ledger, to.account), document["checksum"], place_of(to.path))
         try:
             part.write(data)
             part.finish()
             with WHOLE:
-                name_pair(part, document["release_id"], certificate)
+                rename_pair(part, document["release_id"], certificate)
         except OSError as error:
             problem = write_error(error, to.path)
             problem.outcome = "the ledger has noted a generalised table that was not written"
@@ -128,7 +128,9 @@ def require_mapping(folder: Path, quasi: Iterable[str], *used: str | Path | None
     if folder.exists() and not folder.is_dir():
         raise InputError("the folder for the mapping is a file", str(folder), "give a folder")
     for name in map(file_name, quasi):
-        keep_inputs(folder / name, *(Path(one) / name if one and Path(one).is_dir() else one for one in used))
+        refuse_replacing_inputs(
+            folder / name, *(Path(one) / name if one and Path(one).is_dir() else one for one in used)
+        )
 
 
 def write_mapping(folder: Path, made: Generalised) -> str:
@@ -180,7 +182,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
                     "role": QUASI,
                     **level,
                     "height": height,
-                    "labels": veiled(made.vocabulary(name)),
+                    "labels": hide_unpublished(made.vocabulary(name)),
                 }
             )
             continue
@@ -189,7 +191,9 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
         own = None if of is None else of.hierarchy
         far = {} if of is None or near is None else {"distance": near.distance_of(of)}
         chains = [] if own is None else [list(chain) for chain in zip(*own.levels, strict=True) if chain[0] in found]
-        columns.append({"name": name, "role": role, **far, **({"labels": veiled(sorted(chains))} if chains else {})})
+        columns.append(
+            {"name": name, "role": role, **far, **({"labels": hide_unpublished(sorted(chains))} if chains else {})}
+        )
     return {
         "format": GENERALISED_FORMAT,
         "statement": PROMISES_NOTHING,
@@ -206,7 +210,7 @@ def _facts(made: Generalised, to: Publication, frame: pl.DataFrame) -> dict[str,
     }
 
 
-def veiled(chains: list[list[str]]) -> list[list[str]]:
+def hide_unpublished(chains: list[list[str]]) -> list[list[str]]:
     """Return published labels, each followed by those above it, those that are not published by a number.
 
     A label above, such as ``Ann - Zoe``, may name a value of a row that was left out.

@@ -24,13 +24,13 @@ from workbench.params.remedies import (
     state_account,
 )
 from workbench.release.ledger.identity import Identity
-from workbench.release.ledger.location import LedgerCustody
-from workbench.release.ledger.records import JOINED, lowest
+from workbench.release.ledger.location import LedgerLocation
+from workbench.release.ledger.records import JOINED, lowest_caps
 from workbench.release.ledger.state import GROUP, MERGED, NAMED, NEW, SHORT_ID, SKETCH, STEWARD, Match
 from workbench.sanitize.account_name import checked_name
 
 
-class LedgerAccounts(LedgerCustody):
+class LedgerAccounts(LedgerLocation):
     """The part of the ledger that maps tables to accounts."""
 
     def enter(self, identity: Identity | str, name: str | None = None, *, beside: Collection[str] = ()) -> str:
@@ -61,7 +61,7 @@ class LedgerAccounts(LedgerCustody):
                 self._enter_second(second, name, account)
             return account
 
-    def know(self, table: Table) -> None:
+    def record_marks(self, table: Table) -> None:
         """Record the marks of a table that is new, at no cost, so that its parts are recognised.
 
         Raises:
@@ -183,7 +183,7 @@ class LedgerAccounts(LedgerCustody):
 
     def _in_doubt(self, account: str) -> InputError:
         name, short = self.accounts().name_of(account), account[:SHORT_ID]
-        called = self.called().get(account, "")
+        called = self.account_labels().get(account, "")
         known = f"has the account {name!r}" if name else f"has the account {short}"
         if called and not name:
             known += f", {called}"
@@ -265,7 +265,7 @@ class LedgerAccounts(LedgerCustody):
             return
         lesser, own = self.account(account), self.account(kept)
         self._append("version", account, {"of": kept, "origin": origin})
-        cap = lowest(own.standing_cap, lesser.standing_cap)
+        cap = lowest_caps(own.standing_cap, lesser.standing_cap)
         if cap is not None and (cap != own.cap or lesser.standing_cap is not None):
             self._append("cap", kept, {"origin": JOINED}, cap)
 

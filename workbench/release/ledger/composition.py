@@ -36,7 +36,7 @@ _MOST_PARTS = 64
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedRelease:
     """One release as it counts: what it cost, and what happened."""
 
     release_id: str
@@ -45,13 +45,13 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Count:
+class FilterCount:
     """The releases of an account under the filter that the steward has chosen."""
 
     filter: Filter  # its order and its part of δ
-    releases: tuple[Counted, ...]
+    releases: tuple[CountedRelease, ...]
 
-    def amount(self, releases: Iterable[Counted] | None = None) -> Amount:
+    def amount(self, releases: Iterable[CountedRelease] | None = None) -> Amount:
         """Return what ``releases`` (default: all) count for: the lesser of sum and filter, δ with that of the filter.
 
         The δ of the filter counts in every case: whether it was needed may depend on what the releases showed.
@@ -66,7 +66,7 @@ class Count:
 
     def after(self, cost: Cost) -> Amount:
         """Return what all releases count for with one more of ``cost``."""
-        return self.amount((*self.releases, Counted("", (cost.epsilon, cost.delta), event_of_cost(cost))))
+        return self.amount((*self.releases, CountedRelease("", (cost.epsilon, cost.delta), event_of_cost(cost))))
 
     def without(self, release_id: str) -> Amount:
         """Return what the other releases count for."""

@@ -76,7 +76,7 @@ class _Turns:
 _TURNS = _Turns()
 
 
-class LedgerBook:
+class LedgerChain:
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -203,7 +203,7 @@ class LedgerBook:
             )
         known = self._chain.current()
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        entry = Entry(seq, now, kind, release_id, dataset, *texts(cost), body, prev, "")
+        entry = Entry(seq, now, kind, release_id, dataset, *amount_texts(cost), body, prev, "")
         own, stated = entry_hash(entry), json.dumps(body)
         if fault := fault_of(replace(entry, body=json.loads(stated), hash=own)):  # written, it would damage the ledger
             raise InputError(f"the ledger cannot record this: malformed {fault}", str(self.path))
@@ -265,10 +265,10 @@ class LedgerBook:
         self._added = False
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
-        self._chain.unsure()
+        self._chain.compare_again()
 
 
-def texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
+def amount_texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
     """Return an amount as the ledger stores it; an uncapped δ is an empty string."""
     return str(cost[0]), "" if cost[1] is None else str(cost[1])
 
@@ -317,7 +317,7 @@ class VerifiedEntries:
         self._cut(0)
         self._db.execute("PRAGMA shrink_memory")
 
-    def unsure(self) -> None:
+    def compare_again(self) -> None:
         """Compare with the file again: a transaction was rolled back."""
         self._state = None
 

@@ -24,9 +24,9 @@ from workbench.params import InputError, ParameterError
 from workbench.params.remedies import DATA, LEDGER, run
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.composition import FILTER, SUM, Count, event_body, filter_of
+from workbench.release.ledger.composition import FILTER, SUM, FilterCount, event_body, filter_of
 from workbench.release.ledger.entry import Amount, loss
-from workbench.release.ledger.entry_chain import texts
+from workbench.release.ledger.entry_chain import amount_texts
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.location import still_runs, this_process
 from workbench.release.ledger.merge import LedgerMerge
@@ -49,7 +49,7 @@ RUN = "run"  # key of a reservation: what names the part of a run that may claim
 _going: set[str] = set()  # the parts of runs that go on in this process
 
 
-def goes_on(release: Release) -> bool:
+def is_running(release: Release) -> bool:
     """Return whether a process may still be at an unfinished run."""
     process, run = release.body.get("process", {}), release.body.get(RUN)
     if run == "":
@@ -97,7 +97,7 @@ class Ledger(LedgerMerge):
             require_unit(release, self.counted(dataset, *release.tables))
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
-                stated = {"cap": texts(cap), "used": texts(account.used)}
+                stated = {"cap": amount_texts(cap), "used": amount_texts(account.used)}
                 self._append("refuse", dataset, {**body, **stated}, wanted, release_id)
             else:
                 dataset = self.share(dataset, *release.tables)
@@ -129,7 +129,7 @@ class Ledger(LedgerMerge):
         """
         with self._transaction():
             self.require_sound()
-            if goes_on(self._reserved(release_id)) or self.steps_taken(release_id) != taken:
+            if is_running(self._reserved(release_id)) or self.steps_taken(release_id) != taken:
                 raise InputError("this training is still running", release_id, "pause it first, or let it end")
             if cost is None:
                 self.charge(release_id)
@@ -219,7 +219,7 @@ class Ledger(LedgerMerge):
         with self._transaction():
             self.require_sound()
             release = self._reserved(release_id)
-            if goes_on(release):
+            if is_running(release):
                 raise InputError("this training is still running", release_id, "wait for it, or pause it first")
             body = {RUN: secrets.token_hex(8), "process": this_process(), **details}
             self._append(RESUME, release.dataset, body, release.cost, release_id)
@@ -276,7 +276,7 @@ class Ledger(LedgerMerge):
                 # The first order stays: an order that follows from what was released would prove nothing.
                 former = [found for e in self.entries("count") if e.dataset == dataset and (found := filter_of(e.body))]
                 chosen = former[0] if former else Filter.for_cap(cap[0], cap[1] or Decimal(0))
-                body = Count(chosen, ()).stated()
+                body = FilterCount(chosen, ()).stated()
             self._append("count", dataset, body)
         return self.account(dataset)
 

@@ -92,7 +92,7 @@ _LEFT = 60
 the entry is committed, so another process may be at its own mark."""
 
 
-def remember(start: str, mark: HeadMark) -> None:
+def save_last_seen(start: str, mark: HeadMark) -> None:
     """Keep ``mark`` for the ledger whose chain begins with ``start``.
 
     The entry is committed already. So a folder that cannot be written is no error: `ledger verify` says that there is
@@ -118,7 +118,7 @@ def _place(start: str) -> Path:
     return user_state() / "ledger-heads" / f"{start[:32]}.json"
 
 
-class LedgerCustody(LedgerState):
+class LedgerLocation(LedgerState):
     """The part of the ledger that copies the file and knows where it belongs."""
 
     def moved_to(self) -> Path | None:
@@ -309,7 +309,7 @@ class LedgerCustody(LedgerState):
         added, self._added = self._added, False
         if added and self.missing() is None:
             last = self._chain.all()[-1]
-            remember(self._start(), HeadMark(last.seq, last.hash, last.time, str(self.path)))
+            save_last_seen(self._start(), HeadMark(last.seq, last.hash, last.time, str(self.path)))
 
 
 def _require_free(target: Path) -> None:

@@ -21,8 +21,8 @@ from workbench.release.ledger.composition import SUM, filter_of
 from workbench.release.ledger.entry import FROM, ZERO, Entry, plus
 from workbench.release.ledger.file import write_keys
 from workbench.release.ledger.location import MERGE, MOVED
-from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, DRAWN, PAUSE, RESUME, Cap, Release, lowest
-from workbench.release.ledger.shown_figures import FIGURES, LedgerFigures, noted
+from workbench.release.ledger.records import CERTIFY, CLAIM, COUNTED, DRAWN, PAUSE, RESUME, Cap, Release, lowest_caps
+from workbench.release.ledger.shown_figures import FIGURES, LedgerShownFigures, noted_study
 from workbench.release.ledger.state import MERGED, NAMED, State
 
 MERGED_CAP = "two ledgers became one"  # who set a cap that is the lower one of two ledgers
@@ -45,7 +45,7 @@ class MergeResult:
     tables: int
 
 
-class LedgerMerge(LedgerFigures):
+class LedgerMerge(LedgerShownFigures):
     """The part of the ledger that takes over the entries of another one."""
 
     def merge(self, other: LedgerMerge) -> MergeResult:
@@ -192,9 +192,9 @@ class LedgerMerge(LedgerFigures):
             if e.dataset not in known:
                 cap = (e.cost[0], e.cost[1] if e.delta else None)
                 self._append(e.kind, e.dataset, _taken_over(e, source), cap)
-        stated = {noted(e) for e in self.entries(FIGURES)}
+        stated = {noted_study(e) for e in self.entries(FIGURES)}
         for e in other.entries(FIGURES):
-            if noted(e) not in stated:
+            if noted_study(e) not in stated:
                 self._append(FIGURES, e.dataset, _taken_over(e, source))
         last = {e.dataset: e for e in other.entries("count")}
         own = {e.dataset: e for e in self.entries("count")}
@@ -212,7 +212,7 @@ class LedgerMerge(LedgerFigures):
 
     def _lower_cap(self, account: str, theirs: Cap) -> None:
         own = self.account(account)
-        lower = lowest(own.standing_cap, theirs)
+        lower = lowest_caps(own.standing_cap, theirs)
         if lower is not None and lower != own.standing_cap:
             self._append("cap", own.dataset, {"origin": MERGED_CAP}, lower)
 

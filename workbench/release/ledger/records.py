@@ -12,7 +12,7 @@ from workbench.params import BudgetRefusedError, ParameterError, amounts
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap, share_account
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Composed, Cost
-from workbench.release.ledger.composition import Count
+from workbench.release.ledger.composition import FilterCount
 from workbench.release.ledger.entry import Amount, decimal_text, minus, plus
 
 Cap = tuple[Decimal, Decimal | None]  # (ε, δ) of a cap; δ is `None` until a release with δ > 0 or the steward sets it
@@ -92,7 +92,7 @@ def unit_of(counted: Sequence[Release]) -> str:
     return PERSON if counted and all(release.unit for release in counted) else ROW
 
 
-def by_the_row(counted: Sequence[Release]) -> list[Release]:
+def at_unit_cost(counted: Sequence[Release]) -> list[Release]:
     """Return releases at what they cost the unit of their sum.
 
     Where one row of each person is kept and that row alone becomes empty, another may take its place: two rows change,
@@ -110,7 +110,7 @@ def _of_two(release: Release) -> Release:
 
 
 def require_unit(release: Release, counted: Sequence[Release]) -> None:
-    """Refuse a release that would change what the earlier ones of its account count for (:func:`by_the_row`).
+    """Refuse a release that would change what the earlier ones of its account count for (:func:`at_unit_cost`).
 
     Raises:
         ParameterError: it covers no single row and an earlier one is by the row, or the other way round.
@@ -167,7 +167,7 @@ class Account:
     spent: Amount
     reserved: Amount
     cap_history: tuple[dict[str, str], ...] = ()
-    count: Count | None = None
+    count: FilterCount | None = None
     unit: str = ROW
     together: bool = False
 
@@ -230,7 +230,7 @@ def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
     return epsilon, wanted[1] if delta is None and wanted[1] > 0 else delta
 
 
-def lowest(*caps: Cap | None) -> Cap | None:
+def lowest_caps(*caps: Cap | None) -> Cap | None:
     """Return the lowest ε and the lowest δ of those caps that are set."""
     found = [cap for cap in caps if cap is not None]
     deltas = [delta for _, delta in found if delta is not None]

@@ -68,7 +68,7 @@ class PublishedTable:
     output: str
 
 
-class LedgerFigures(LedgerAccounts):
+class LedgerShownFigures(LedgerAccounts):
     """The part of the ledger that knows of which tables private figures were shown."""
 
     def note_figures(self, identity: Identity | str, study: str) -> bool:
@@ -105,7 +105,7 @@ class LedgerFigures(LedgerAccounts):
                 match = self.find(identity)
                 found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
                 found += match.doubts  # a doubt counts against the known account
-            stated = {noted(e) for e in self.entries(FIGURES)}
+            stated = {noted_study(e) for e in self.entries(FIGURES)}
             new = [d for d in found if (d, body["study"], body.get("certificate", "")) not in stated]
             for dataset in new:
                 self._append(FIGURES, dataset, body)
@@ -120,19 +120,19 @@ class LedgerFigures(LedgerAccounts):
         account = accounts.of(dataset)
         end = next((e.seq for e in self.entries("reserve") if before and e.release_id == before), None)
         return any(
-            accounts.of(e.dataset) == account and (end is None or e.seq < end) and study in ("", noted(e)[1])
+            accounts.of(e.dataset) == account and (end is None or e.seq < end) and study in ("", noted_study(e)[1])
             for e in self.entries(FIGURES)
         )
 
     def published_generalised(self, checksum: str) -> bool:
         """Return whether a generalised table with this checksum of its certificate was noted."""
-        return any(noted(e)[1:] == (GENERALISED, checksum) for e in self.entries(FIGURES))
+        return any(noted_study(e)[1:] == (GENERALISED, checksum) for e in self.entries(FIGURES))
 
     def published_tables(self) -> list[PublishedTable]:
         """Return the generalised tables that were noted, in order, each once; not those noted without their place."""
         found: dict[str, PublishedTable] = {}
         for e, account in self._notes():
-            _, study, certificate = noted(e)
+            _, study, certificate = noted_study(e)
             output = str(e.body.get("output", ""))
             if study == GENERALISED and output:
                 found.setdefault(certificate, PublishedTable(e.first_time, account, certificate, output))
@@ -143,7 +143,7 @@ class LedgerFigures(LedgerAccounts):
         own = None if dataset is None else self.account_of(dataset)
         found: dict[tuple[str, str], ShownFigures] = {}
         for e, account in self._notes():
-            study = noted(e)[1]
+            study = noted_study(e)[1]
             if own in (None, account):
                 found.setdefault((account, study), ShownFigures(e.first_time, account, study))
         return list(found.values())
@@ -153,6 +153,6 @@ class LedgerFigures(LedgerAccounts):
         return [(e, accounts.of(e.dataset)) for e in sorted(self.entries(FIGURES), key=lambda e: e.first_time)]
 
 
-def noted(entry: Entry) -> tuple[str, str, str]:
+def noted_study(entry: Entry) -> tuple[str, str, str]:
     """Return the dataset and the kind of study that an entry is about, and the certificate of what was published."""
     return entry.dataset, entry.body.get("study", ""), entry.body.get("certificate", "")

@@ -20,9 +20,9 @@ from workbench.data.cluster_parts import PartsOnWorkers
 from workbench.data.table import Table
 from workbench.params import CheckFailedError
 from workbench.release.ledger.column_marks import ColumnMarks
-from workbench.release.ledger.composition import Count, Counted, event_of_release, filter_of
+from workbench.release.ledger.composition import CountedRelease, FilterCount, event_of_release, filter_of
 from workbench.release.ledger.entry import Entry, minus, start_of, total
-from workbench.release.ledger.entry_chain import LedgerBook
+from workbench.release.ledger.entry_chain import LedgerChain
 from workbench.release.ledger.identity import Identity, Marking, identify, keyed
 from workbench.release.ledger.records import (
     CERTIFY,
@@ -33,8 +33,8 @@ from workbench.release.ledger.records import (
     STATUS,
     Account,
     Release,
-    by_the_row,
-    lowest,
+    at_unit_cost,
+    lowest_caps,
     unit_of,
 )
 from workbench.release.ledger.resemblance import in_doubt
@@ -222,7 +222,7 @@ class State:
         return self.datasets.get(account, 0)
 
 
-class LedgerState(LedgerBook):
+class LedgerState(LedgerChain):
     """The part of the ledger that reads: the methods that change an account or a release are in its subclasses."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -300,7 +300,7 @@ class LedgerState(LedgerBook):
         by_rows = state.origins.get(match.dataset) == SKETCH and state.of(match.dataset) != match.dataset
         return match.account if by_rows else ""
 
-    def called(self) -> dict[str, str]:
+    def account_labels(self) -> dict[str, str]:
         """Return a readable name for each account.
 
         Its public name, else the file by which its table was first seen; in a ledger of a former version, which has
@@ -318,7 +318,7 @@ class LedgerState(LedgerBook):
                 tables.setdefault(state.of(entry.dataset), str(entry.body["title"]))
         return stated | tables | {state.named(name): name for name in state.names}
 
-    def called_by(self, text: str) -> str:
+    def account_labelled(self, text: str) -> str:
         """Return the account with the public name ``text``, or whose id begins with these digits.
 
         Returns:
@@ -358,21 +358,21 @@ class LedgerState(LedgerBook):
         dataset, *more = dict.fromkeys(map(state.of, (dataset, *others)))
         caps = state.caps.get(dataset, [])
         found = self.counted(dataset, *more)
-        unit, counted = unit_of(found), by_the_row(found)
+        unit, counted = unit_of(found), at_unit_cost(found)
         spent = total(r.cost for r in counted if r.status != "reserved")
         reserved = total(r.cost for r in counted if r.status == "reserved")
         chosen = filter_of(state.counts[dataset][-1].body) if dataset in state.counts else None
         count = None
         if chosen is not None:  # the account counts by a filter instead of the plain sum
-            parts = (Counted(r.release_id, r.cost, event_of_release(r.status, r.cost, r.body)) for r in counted)
-            count = Count(chosen, tuple(parts))
+            parts = (CountedRelease(r.release_id, r.cost, event_of_release(r.status, r.cost, r.body)) for r in counted)
+            count = FilterCount(chosen, tuple(parts))
             final = {r.release_id for r in counted if r.status != "reserved"}
             spent, used = count.amount(r for r in count.releases if r.release_id in final), count.amount()
             reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
         cap = (caps[-1].cost[0], caps[-1].cost[1] if caps[-1].delta else None) if caps else None
         if more:
-            cap = lowest(*(self.account(each).standing_cap for each in (dataset, *more)))
+            cap = lowest_caps(*(self.account(each).standing_cap for each in (dataset, *more)))
             history = (*history, {"origin": JOINED}) if cap is not None else ()
         return Account(dataset, cap, spent, reserved, history, count, unit, bool(more))
 

@@ -32,14 +32,14 @@ def note_study(
             may be shown.
     """
     with Ledger.open(ledger) as opened:
-        first = opened.note_figures(whose(table, opened, account), study)
+        first = opened.note_figures(known_by(table, opened, account), study)
         if table.joined is not None:
             first |= opened.note_figures(opened.identify(table.joined.second), study)
     if first:
         emit(Notice("info", NOTED))
 
 
-def whose(table: Table, ledger: Ledger, account: str | None = None) -> Identity | str:
+def known_by(table: Table, ledger: Ledger, account: str | None = None) -> Identity | str:
     """Return by what a table is known in a ledger: its marks, or the account that it is said to belong to.
 
     Raises:

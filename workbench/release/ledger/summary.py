@@ -51,7 +51,7 @@ class Caps(Parameters):
 def summary(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
     """Return releases, caps, figures and generalised tables, all of them or those of one account."""
     caps = {dataset: float(cap) for dataset, cap in ledger.caps().items() if account in (None, dataset)}
-    called = ledger.called()
+    called = ledger.account_labels()
     return {
         "entries": releases(ledger, account),
         "caps": caps,
@@ -72,7 +72,7 @@ def summary(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
 
 def releases(ledger: Ledger, account: str | None = None) -> list[dict[str, Any]]:
     """Return every release with its present status and cost."""
-    called = ledger.called()
+    called = ledger.account_labels()
     return [
         {
             "release_id": release.release_id,
@@ -105,7 +105,7 @@ def account_facts(ledger: Ledger, dataset: str) -> dict[str, Any]:
     }
     return {
         "dataset": account.dataset,
-        "account": ledger.called().get(account.dataset, ""),
+        "account": ledger.account_labels().get(account.dataset, ""),
         "name": known.name_of(account.dataset),
         "tables": sum(known.of(each) == account.dataset for each in known.datasets),
         "group": known.grouped(account.dataset),

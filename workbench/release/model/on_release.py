@@ -28,10 +28,10 @@ from workbench.release.certificate import (
     CARD_FORMAT,
     JOINED_ROWS,
     MADE_FROM,
-    encoded,
+    certificate_bytes,
     guarantee_facts,
     read_certificate,
-    sealed,
+    with_checksum,
 )
 from workbench.release.model.open_model import OpenModel, opened_from_release
 from workbench.release.open_release import located, plan_of
@@ -164,7 +164,7 @@ def fit_on_release(
     fitted = make(tables[:-1], tables[-1]).fit(answers[:, :-1], answers[:, -1])
     files = {MODEL: model_bytes(fitted.model_)}
     card = _card(chosen, fitted.model_, released, files)
-    return ModelOnRelease(chosen, fitted.model_, card, {**files, CARD: encoded(card)})
+    return ModelOnRelease(chosen, fitted.model_, card, {**files, CARD: certificate_bytes(card)})
 
 
 def columns_to_predict(release: Path) -> tuple[Attribute, ...]:
@@ -254,4 +254,4 @@ def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, fil
         },
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
-    return sealed(stated, time=datetime.now(UTC).isoformat(timespec="milliseconds"))
+    return with_checksum(stated, time=datetime.now(UTC).isoformat(timespec="milliseconds"))

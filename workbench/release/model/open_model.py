@@ -31,7 +31,7 @@ from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.card import learned
+from workbench.release.card import read_learner_model
 from workbench.release.certificate import MADE_FROM, READING, read_card
 from workbench.release.verify import verify_release
 from workbench.signals import NEVER, CancelToken, Emit, Progress, ignore
@@ -173,7 +173,7 @@ def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
         raise InputError(f"the model does not match its card: {problems[0]}", str(folder), "get the original model")
     name = card["model"]
     if name in (known.name for known in learners.LEARNERS):
-        chosen, model = learners.learner(name), learned(card, folder)
+        chosen, model = learners.learner(name), read_learner_model(card, folder)
         if MADE_FROM in card:
             return opened_from_release(folder, card, chosen, model)
         facts = [Attribute.from_plain(a, str(folder)) for a in card["inputs"]]

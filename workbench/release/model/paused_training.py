@@ -19,7 +19,7 @@ from workbench.release.checkpoint_folder import (
     has_checkpoint,
     paused_runs,
     release_of,
-    remove,
+    remove_checkpoint,
     run_at,
 )
 from workbench.release.ledger.composition import steps_of_release
@@ -92,7 +92,7 @@ def give_up(ledger: Ledger, folder: Path) -> Decimal:
     ledger.require_sound()
     training = _of(run)
     ledger.give_up(release.release_id, training.taken, training.cost)
-    remove(folder)
+    remove_checkpoint(folder)
     return training.lost
 
 

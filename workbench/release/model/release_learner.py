@@ -24,7 +24,7 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT_TARGET, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost, exact
-from workbench.release.card import MODEL, card_facts, form_stated, made, model_bytes
+from workbench.release.card import MODEL, card_facts, file_form_facts, model_bytes, model_output
 from workbench.release.certificate import query_facts
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.entry import decimal_text
@@ -270,7 +270,7 @@ def _train(
     alone = wanted.target is None
     statement = model_statement(persons, replaces_invalid=plan.replaces_invalid, delta=gaussian, alone=alone)
     stated = {
-        **form_stated(plan.reading),
+        **file_form_facts(plan.reading),
         "rows": table.rows,
         "model": chosen.name,
         "guarantee": {"statement": statement, "randomness": estimator.randomness(table.rows)},
@@ -283,4 +283,4 @@ def _train(
             "queries": query_facts(estimator.events()),
         },
     }
-    return made({MODEL: model_bytes(estimator)}, stated, releasable=estimator.releasable)
+    return model_output({MODEL: model_bytes(estimator)}, stated, releasable=estimator.releasable)

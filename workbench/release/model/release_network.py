@@ -20,8 +20,8 @@ from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.params.errors import require
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
-from workbench.release.card import card_facts, form_stated, made
-from workbench.release.checkpoint_folder import KeptRun, was_watched
+from workbench.release.card import card_facts, file_form_facts, model_output
+from workbench.release.checkpoint_folder import CheckpointFolder, was_shown
 from workbench.release.delta_limit import require_small_cost, require_small_delta
 from workbench.release.ledger.entry import EXACT
 from workbench.release.ledger.ledger import Ledger
@@ -135,17 +135,17 @@ def _asked(task: NetworkTask) -> dict[str, Any]:
     }
 
 
-def _kept(run: _Run, asked: dict[str, Any], checkpoints: Checkpoints, ledger: Ledger) -> KeptRun:
+def _kept(run: _Run, asked: dict[str, Any], checkpoints: Checkpoints, ledger: Ledger) -> CheckpointFolder:
     task = run.task
     stated = {**asked, "target": task.features.target.name, "outside": list(task.outside), "account": task.account}
     stated |= {"quiet": task.quiet, "output": place_of(task.folder), "rows": run.rows.rows}
     request, content = request_of(_WORK, **asked, quiet=task.quiet), ledger.identify(task.table).content
     if checkpoints.resume is None:
-        kept = KeptRun.begin(ledger, request, content, stated, checkpoints.folder)
+        kept = CheckpointFolder.begin(ledger, request, content, stated, checkpoints.folder)
     else:
-        kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
+        kept = CheckpointFolder.resume(ledger, checkpoints.resume, request, content)
         release = ledger.release(kept.facts.release_id)
-        run.seen = release is None or was_watched(release, kept.counted)
+        run.seen = release is None or was_shown(release, kept.counted)
         run.resumed = True
     kept.judged = JUDGED if task.quiet and task.public_test else None
     return kept
@@ -167,7 +167,7 @@ class _Run:
     emit: Emit
     cancel: CancelToken
     note: Callable[[], None]  # called once the run is charged, before a private figure is computed
-    kept: KeptRun | None = None  # its checkpoint, if it has one
+    kept: CheckpointFolder | None = None  # its checkpoint, if it has one
     resumed: bool = False  # whether it goes on with an interrupted one
     seen: bool = False  # whether a figure that depends on the weights was shown to somebody
     training: Training | None = None
@@ -249,7 +249,7 @@ class _Run:
         path = training.plan.weights  # of a file of weights its name, not its folder
         weights = {} if path is None else {"weights": Path(path).name}
         card = {
-            **form_stated(self.task.reading),
+            **file_form_facts(self.task.reading),
             "rows": self.rows.rows,
             "model": training.network.name,
             "guarantee": {"statement": statement, "randomness": training.randomness},
@@ -261,7 +261,7 @@ class _Run:
         # The checkpoint says for how long the run had gone on, and whoever has seen figures can write into it.
         stopped_early = training.steps < training.schedule.steps and not (self.resumed and self.seen)
         return replace(
-            made({WEIGHTS: weights_bytes(training)}, card, releasable=training.releasable),
+            model_output({WEIGHTS: weights_bytes(training)}, card, releasable=training.releasable),
             private={METRICS: metrics_bytes(training.records)},
             settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
         )

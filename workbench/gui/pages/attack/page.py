@@ -79,12 +79,12 @@ def attacked(
     chosen: Attack, request: Parameters, given: Mapping[str, Path | OpenTable], emit: Emit, cancel: CancelToken
 ) -> Outcome:
     """Attack with what is given; runs in a worker."""
-    from workbench.release.attack_inputs import attack
+    from workbench.release.attack_inputs import run_attack
 
     read: dict[str, Path | Table] = {
         name: source if isinstance(source, Path) else source.table for name, source in given.items()
     }
-    return attack(chosen, request, read, emit=emit, cancel=cancel)
+    return run_attack(chosen, request, read, emit=emit, cancel=cancel)
 
 
 # -- the fields -------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ from workbench.sanitize.plan import Column, Plan
 
 if TYPE_CHECKING:
     from workbench.data.columns.values_file import FoundValue
-    from workbench.release.values_work import Asked as Request
+    from workbench.release.values_work import ValuesOptions as Request
 
 KIND = "values"
 TITLE = tr_later("Find privately?")
@@ -80,7 +80,7 @@ class Wanted:
         return cls(named_so, numbers, plan.unit)
 
     def request(self, *, persons: bool) -> Request:
-        from workbench.release.values_work import Asked as Request
+        from workbench.release.values_work import ValuesOptions as Request
 
         return Request(
             category=self.category or None, number=self.number or None, person=self.unit if persons else None

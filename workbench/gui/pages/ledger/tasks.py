@@ -60,7 +60,7 @@ def ledger_view(emit: Emit, cancel: CancelToken) -> LedgerView:
             released=frozenset(r.release_id for r in releases if has_output(r)),
             accounts=tuple(map(book.account, datasets)),
             counted=Counter(r.dataset for r in releases if r.status in COUNTED),
-            called=book.called(),
+            called=book.account_labels(),
             groups={dataset: shared[dataset] for dataset in datasets if known.grouped(dataset)},
             figures=tuple(book.figures()),
             older=as_sentence(book.older()),
