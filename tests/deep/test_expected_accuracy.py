@@ -14,7 +14,7 @@ from workbench.data.images.image_set import ImageSet, ImageShape, class_attribut
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import expected_accuracy as simulation  # noqa: E402
 from workbench.deep import private_step  # noqa: E402
-from workbench.deep.accuracy_study import STAGES, where_it_went  # noqa: E402
+from workbench.deep.accuracy_study import STAGES, accuracy_losses  # noqa: E402
 from workbench.deep.clipping_factors import NORMS  # noqa: E402
 from workbench.deep.expected_accuracy import ExpectedAccuracy, expected_accuracy  # noqa: E402
 from workbench.deep.features import Features, ImageFeatures  # noqa: E402
@@ -177,14 +177,14 @@ def data(rows: int = 400) -> ArrayData:
 
 
 def test_noise_costs_accuracy_and_the_study_is_the_same_with_the_same_seed():
-    first = where_it_went(STUDY_PLAN, data(), seed=3)
+    first = accuracy_losses(STUDY_PLAN, data(), seed=3)
     assert [s.name for s in first] == list(STAGES)
     assert all(s.measured == 80 for s in first)
     plain, clipped, noisy = (s.accuracy for s in first)
     assert plain > 0.95
     assert clipped > 0.95
     assert noisy < clipped - 0.05
-    assert where_it_went(STUDY_PLAN, data(), seed=3) == first
+    assert accuracy_losses(STUDY_PLAN, data(), seed=3) == first
 
 
 def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monkeypatch):
@@ -195,7 +195,7 @@ def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monke
             out[:] = values / over
 
     monkeypatch.setattr(private_step, "GaussianNoise", Silent)
-    found = where_it_went(replace(STUDY_PLAN, clip=100.0), data())
+    found = accuracy_losses(replace(STUDY_PLAN, clip=100.0), data())
     assert len({s.accuracy for s in found}) == 1
 
 
@@ -208,10 +208,10 @@ def test_it_is_cancelled_within_a_step_and_too_few_rows_are_refused():
             token.cancel()
 
     with pytest.raises(CancelledError):
-        where_it_went(STUDY_PLAN, data(), emit=hear, cancel=token)
+        accuracy_losses(STUDY_PLAN, data(), emit=hear, cancel=token)
     assert heard[-1].done == 5
     with pytest.raises(InputError, match="too few"):
-        where_it_went(replace(STUDY_PLAN, batch=2), data(10))
+        accuracy_losses(replace(STUDY_PLAN, batch=2), data(10))
 
 
 @pytest.mark.parametrize(("name", "width"), [("logistic", 3), ("mlp", 3), ("mnist-cnn", 784)])

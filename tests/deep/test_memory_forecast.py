@@ -99,11 +99,11 @@ def test_glances_at_the_memory_become_rare(monkeypatch):
     monkeypatch.setattr(watch, "look", lambda: looks.append(now[0]))
     monkeypatch.setattr("workbench.deep.memory.time.monotonic", lambda: now[0])
     for _ in range(300):
-        watch.glance()
+        watch.look_sometimes()
     assert len(looks) == 200, "the first ones are all looks"
     for _ in range(1000):
         now[0] += 0.001
-        watch.glance()
+        watch.look_sometimes()
     assert 200 + 150 <= len(looks) <= 200 + 201
 
 

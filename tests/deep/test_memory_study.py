@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from workbench.deep.memory import PHASES, Setting, crossed_pool, peak
+from workbench.deep.memory import PHASES, Setting, memory_pool_outgrown, peak
 from workbench.deep.memory_study import MOST_SETTINGS, MemoryStudy, compare, line_name, setting_of, study_bytes
 from workbench.deep.networks import NETWORKS, network
 from workbench.params import CancelledError, ParameterError
@@ -65,8 +65,8 @@ def test_a_jump_is_explained_by_the_tensor_that_outgrows_a_segment():
     assert "between 256 and 512 rows: a tensor of the phase batch outgrows 1 MiB" in found.remarks[1]
     before, after = (Setting(network("logistic"), 1024, 10, rows, private=False) for rows in (256, 257))
     assert peak(after, "cuda") - peak(before, "cuda") >= 20 * 2**20 - 2**21
-    assert crossed_pool(before, after) is not None
-    assert crossed_pool(before, before) is None
+    assert memory_pool_outgrown(before, after) is not None
+    assert memory_pool_outgrown(before, before) is None
 
 
 def test_on_the_processor_the_held_rows_are_named():

@@ -316,7 +316,7 @@ def test_a_phase_is_measured_by_itself_and_a_batch_at_its_first_step():
     before = watch.peaks["step"]
     watch.enter("step", look=False)
     assert watch.peaks["step"] == before
-    watch.begin_anew()
+    watch.reset()
     assert watch.phase == "model"
     assert max(watch.peaks.values()) == 0
     assert watch.peak > 0

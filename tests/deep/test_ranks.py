@@ -29,7 +29,7 @@ from workbench.deep.plan import LEAST_SINGLE, DpSgdPlan  # noqa: E402
 from workbench.deep.preparation import engine_for  # noqa: E402
 from workbench.deep.private_step import flattened, sampler_of  # noqa: E402
 from workbench.deep.probe_step import HalvingClippedSum  # noqa: E402
-from workbench.deep.ranks import beside, bound_of, ranges  # noqa: E402
+from workbench.deep.ranks import bound_of, other_processes, ranges  # noqa: E402
 from workbench.deep.user_network import trust  # noqa: E402
 from workbench.params import ParameterError, WorkbenchError  # noqa: E402
 from workbench.processes.executor import worker_processes  # noqa: E402
@@ -97,12 +97,12 @@ def test_two_processes_sum_what_one_does_of_independent_coins_and_each_knows_its
     At a norm that only the engine in double precision serves, whose bound does not depend on the rows of a batch.
     """
     sent: list[Any] = []
-    told = ranks.Others._send
-    monkeypatch.setattr(ranks.Others, "_send", lambda *given: (sent.append(given[2]), told(*given)))
+    told = ranks.OtherProcesses._send
+    monkeypatch.setattr(ranks.OtherProcesses, "_send", lambda *given: (sent.append(given[2]), told(*given)))
     known, asked = features(ROWS), plan(batch=round(RATE * ROWS), clip=LEAST_SINGLE / 2)
     inputs, targets = torch.eye(ROWS), torch.arange(ROWS) % 2
     seen = np.zeros((STEPS, ROWS), dtype=bool)
-    with computing_on("cpu"), beside(asked, known, asked.schedule(ROWS), "cpu") as others:
+    with computing_on("cpu"), other_processes(asked, known, asked.schedule(ROWS), "cpu") as others:
         assert others is not None
         others.join(NEVER)
         assert not list(temporary.iterdir()), "before the charge nothing is left on the disk"
@@ -149,7 +149,7 @@ def test_frozen_weights_that_code_makes_anew_are_those_of_the_first_process(tmp_
     trust(name)
     known, asked = features(3), plan(network=name, batch=ROWS, clip=LEAST_SINGLE / 2)
     inputs, targets = torch.rand(ROWS, 3), torch.arange(ROWS) % 2
-    with computing_on("cpu"), beside(asked, known, asked.schedule(ROWS), "cpu") as others:
+    with computing_on("cpu"), other_processes(asked, known, asked.schedule(ROWS), "cpu") as others:
         assert others is not None
         others.join(NEVER)
         module = asked.architecture.build(3, 2)

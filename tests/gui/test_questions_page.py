@@ -12,13 +12,13 @@ from survey import NEEDED
 from workbench.gui.pages.protect.share_model import evenly, with_share
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.draft_edits import in_step, with_target_share
-from workbench.sanitize.intended_use import Questions
+from workbench.sanitize.intended_use import IntendedUse
 from workbench.sanitize.wishes import Wish
 
 LIST = "question_columns"
 
 
-def asked(hands: Hands) -> Questions:
+def asked(hands: Hands) -> IntendedUse:
     return hands.window.session.questions
 
 
@@ -33,7 +33,7 @@ def test_a_survey_opens_with_suggestions_and_each_answer_is_a_step(survey):
     # A survey opens with a suggestion for each question and keys reach every answer.
     # A survey opens with the questions and a suggestion for each.
     assert survey.window.page.objectName() == "page_questions"
-    assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
+    assert asked(survey) == IntendedUse("anyone", NEEDED, ("averages", "pairs"))
     assert survey.text("questions_count") == "8 of 60 columns: the rest are not released"
     assert survey.window.session.plan.epsilon == 1
     why = {name: survey.cell(LIST, name, "") for name in ("RespondentID", "Email", "Household", "Comments")}
@@ -143,7 +143,7 @@ def test_a_survey_opens_with_suggestions_and_each_answer_is_a_step(survey):
     survey.click("ask_rows")
     for number in (1, 2, 3):
         survey.click(f"questions_skip_{number}")
-    assert asked(survey) == Questions("anyone", NEEDED, ("averages", "pairs"))
+    assert asked(survey) == IntendedUse("anyone", NEEDED, ("averages", "pairs"))
     assert survey.see("questions_onward").hasFocus()
     survey.window.session.undo_stack.setIndex(0)
 
@@ -222,7 +222,7 @@ def test_wishes_are_typed_and_what_is_no_wish_stays_with_its_reason(survey):
 def test_a_sample_has_its_answers_and_leads_to_the_decision(window, qtbot):
     hands = Hands(window, qtbot)
     hands.finish("sample_people")
-    assert asked(hands) == Questions(
+    assert asked(hands) == IntendedUse(
         "named", ("age", "sex", "income", "label"), ("averages", "pairs", "model"), "label"
     )
     before = window.session.plan

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QTableView, QWidget
 from workbench.gui.session.account_task import read_account
 from workbench.gui.widgets.table_model import EXACT
 from workbench.release.verification import verify_any
-from workbench.sanitize.intended_use import Asked
+from workbench.sanitize.intended_use import PlanQuestions
 
 TABLE = "statistics_table"
 
@@ -67,7 +67,7 @@ def test_it_begins_with_what_will_be_asked_forecasts_it_and_what_is_refused_char
     assert text_of(ready, "fact_cap_left") == "this release sets it"
     assert "queries" in text_of(ready, "fact_figures")
     assert statuses() == []
-    wish = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income) ± 500",)))
+    wish = ready.session.plan.with_(asked=PlanQuestions(asks=("averages",), wishes=("mean(income) ± 500",)))
     ready.session.edit("ask", wish)
     idle(ready)
     assert ("mean", "income") in asked(ready)
@@ -150,7 +150,7 @@ def test_it_begins_with_what_will_be_asked_forecasts_it_and_what_is_refused_char
 
     # The last question is about the figures that are ticked.
     near = ready.session.plan.with_(
-        asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 1000", "mean(age) ± 5"))
+        asked=PlanQuestions(asks=("averages",), wishes=("mean(income by sex) ± 1000", "mean(age) ± 5"))
     )
     ready.session.edit("ask", near)
     idle(ready)
@@ -221,7 +221,7 @@ def test_figures_of_every_kind_are_ticked_forecast_and_released(
 
     # Figures of groups that are wished for are released beside the others.
     assert not hands.sees("statistics_wished")
-    wish = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income by sex) ± 5000",)))
+    wish = ready.session.plan.with_(asked=PlanQuestions(asks=("averages",), wishes=("mean(income by sex) ± 5000",)))
     ready.session.edit("ask", wish)
     idle(ready)
     figures = ready.page._pane.request().figures
@@ -231,14 +231,16 @@ def test_figures_of_every_kind_are_ticked_forecast_and_released(
     hands.click("statistics_wished")
     assert all(one.by is None for one in ready.page._pane.request().figures)
     hands.click("statistics_wished")
-    of_two = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("mean(income by sex and label) ± 5000",)))
+    of_two = ready.session.plan.with_(
+        asked=PlanQuestions(asks=("averages",), wishes=("mean(income by sex and label) ± 5000",))
+    )
     ready.session.edit("ask", of_two)
     pick(ready, "statistics_by_1", "sex")
     pick(ready, "statistics_by_2", "label")
     assert ("mean", "income") in asked(ready)
     assert ready.page._pane.model.wished() == (), "the ticks give it, in whatever order they name the groups"
     pick(ready, "statistics_by_1", "none, all rows")
-    of_levels = ready.session.plan.with_(asked=Asked(asks=("averages",), wishes=("quantile(age, 0.9) ± 9",)))
+    of_levels = ready.session.plan.with_(asked=PlanQuestions(asks=("averages",), wishes=("quantile(age, 0.9) ± 9",)))
     ready.session.edit("ask", of_levels)
     assert [one.at for one in ready.page._pane.model.wished()] == [(0.9,)]
     hands.click_cell(TABLE, "age", "Quantiles")

@@ -65,12 +65,12 @@ def test_the_example_names_the_value_and_its_chances(people, qtbot, finish):
 def test_the_chances_of_an_example_are_those_of_the_table_that_is_sampled(column):
     from decimal import Decimal
 
-    from workbench.sanitize.calibrated_columns import becoming
+    from workbench.sanitize.calibrated_columns import answer_chances
 
     (outlook,) = outlooks(((column, Decimal(1)),), CancelToken())
     made, example = column.column().grid(), outlook.example
     cell = made.labels.index(example.given)
-    chances = becoming(outlook.used.name, made.cells, Decimal(1), cell)
+    chances = answer_chances(outlook.used.name, made.cells, Decimal(1), cell)
     assert chances.sum() == pytest.approx(1)
     assert len(example.chances) <= BARS + 1
     if len(example.chances) == made.cells.total:

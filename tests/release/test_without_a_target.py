@@ -23,7 +23,7 @@ from workbench.release.model.preflight import preflight
 from workbench.release.model.release_learner import FitTask, release_fit
 from workbench.release.verify import verify_release
 from workbench.render.document import FactList, Grid
-from workbench.sanitize.learner_advice import learnable
+from workbench.sanitize.learner_advice import can_learn
 from workbench.sanitize.plan import Plan
 from workbench.signals import NEVER
 from workbench.work.noise import Exact, Study
@@ -108,7 +108,7 @@ def test_a_model_that_predicts_is_refused_without_a_target() -> None:
     bayes = learners.learner("naive-bayes")
     with pytest.raises(ParameterError, match="no target column is set"):
         preflight(bayes, bayes.parameters(epsilon=1.0), PLAN, None, 200)
-    fits = learnable(PLAN, None)
+    fits = can_learn(PLAN, None)
     assert [entry.name for entry in learners.LEARNERS if fits(entry)] == [entry.name for entry in ALONE]
 
 

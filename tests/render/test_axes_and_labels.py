@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QImage
 
 from workbench.render import values
-from workbench.render.figure_layout import linear_ticks, log_ticks, nice_step, plain_number, spread
+from workbench.render.figure_layout import linear_ticks, log_ticks, nice_step, plain_number, spread_labels
 from workbench.render.offscreen import write_figure
 from workbench.render.palette import FREE_STYLES, STYLES, THEMES
 
@@ -59,7 +59,7 @@ labels = st.lists(st.tuples(st.floats(0, 100), st.floats(1, 8)), min_size=1, max
 
 @given(labels)
 def test_labels_never_overlap_and_stay_inside(wanted):
-    centres = spread([w for w, _ in wanted], [h for _, h in wanted], 0, 100)
+    centres = spread_labels([w for w, _ in wanted], [h for _, h in wanted], 0, 100)
     boxes = sorted((c - h / 2, c + h / 2) for c, (_, h) in zip(centres, wanted, strict=True))
     assert all(a[1] <= b[0] + 1e-9 for a, b in itertools.pairwise(boxes))
     assert boxes[0][0] >= -1e-9
@@ -69,7 +69,7 @@ def test_labels_never_overlap_and_stay_inside(wanted):
 
 @given(st.lists(st.floats(20, 80), min_size=2, max_size=5))
 def test_labels_move_only_where_they_must_and_evenly(wanted):
-    centres = spread(wanted, [4.0] * len(wanted), 0, 100)
+    centres = spread_labels(wanted, [4.0] * len(wanted), 0, 100)
     gaps = [b - a for a, b in itertools.pairwise(sorted(wanted))]
     if all(gap >= 4 for gap in gaps):
         assert centres == pytest.approx(wanted)

@@ -14,7 +14,7 @@ from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
-from workbench.sanitize.calibrated_columns import NEARLY, candidates, offered
+from workbench.sanitize.calibrated_columns import NEARLY, candidates, choosable_mechanisms
 from workbench.sanitize.engine import draw
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Plan
@@ -191,14 +191,14 @@ def test_for_statistics_no_table_without_an_unbiased_estimator_is_advised_or_off
     line = Cells.line(0, 120, cells)
     options = candidates(line, Decimal(str(epsilon)), "statistics")
     assert options[0][1].statistic_variance is not None
-    open_to_choice = offered(options, "statistics")
+    open_to_choice = choosable_mechanisms(options, "statistics")
     assert all(f.statistic_variance is not None for _, f in open_to_choice)
     for left_out in {m.name for m, _ in options} - {m.name for m, _ in open_to_choice}:
-        assert left_out in {m.name for m, _ in offered(options, "statistics", left_out)}
+        assert left_out in {m.name for m, _ in choosable_mechanisms(options, "statistics", left_out)}
     variances = [f.statistic_variance for _, f in open_to_choice]
     assert variances[0] <= NEARLY * min(variances)
     assert all(later >= variances[0] / NEARLY for later in variances)
-    assert offered(options, "values") == options
+    assert choosable_mechanisms(options, "values") == options
 
 
 def test_what_is_advised_for_a_mean_follows_epsilon():

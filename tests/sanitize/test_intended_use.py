@@ -21,8 +21,8 @@ from workbench.sanitize.intended_use import (
     PAIRS,
     RECIPIENTS,
     ROWS,
-    Asked,
-    Questions,
+    IntendedUse,
+    PlanQuestions,
     changes,
     questions_of,
     recipient_at,
@@ -135,34 +135,34 @@ def test_a_suggestion_is_a_choice_of_at_most_twelve_in_the_order_of_the_table(dr
     ],
 )
 def test_the_way_follows_from_what_is_asked(asks, way):
-    assert Questions(asks=asks).way == way
+    assert IntendedUse(asks=asks).way == way
 
 
 def test_what_no_single_way_gives_is_for_a_second_release():
     """Only statistics have exact figures, and they have no pairs, no model and no rows."""
     for size in range(1, len(NAMES) + 1):
         for asks in combinations(NAMES, size):
-            asked = Questions(asks=asks)
+            asked = IntendedUse(asks=asks)
             single = FIGURES not in asks or set(asks) <= {AVERAGES, FIGURES}
             assert asked.left_out(asked.way) == (() if single else (FIGURES,))
             assert asked.beside(asked.way) == ("" if single else "statistics")
-    assert Questions(asks=(AVERAGES, MODEL)).beside("statistics") == "model"
-    assert Questions(asks=(PAIRS, ROWS)).left_out("model") == (PAIRS, ROWS)
+    assert IntendedUse(asks=(AVERAGES, MODEL)).beside("statistics") == "model"
+    assert IntendedUse(asks=(PAIRS, ROWS)).left_out("model") == (PAIRS, ROWS)
 
 
 def test_a_wish_belongs_to_an_answer():
     def way(text: str, *asks: str) -> str:
-        return Questions(asks=asks, needed=("age", "pay"), wishes=(Wish.parse(text),)).way
+        return IntendedUse(asks=asks, needed=("age", "pay"), wishes=(Wish.parse(text),)).way
 
     assert way("correlation(age, pay) ± 0.1", AVERAGES) == way("mean(age) ± 2", MODEL) == "synthetic"
     assert way("median(age) ± 2") == way("mean(age) ± 2") == "statistics"
-    assert Questions(asks=(MODEL,), needed=("pay",), wishes=(Wish.parse("mean(age) ± 2"),)).way == "model"
+    assert IntendedUse(asks=(MODEL,), needed=("pay",), wishes=(Wish.parse("mean(age) ± 2"),)).way == "model"
 
 
 def test_noisy_rows_are_for_those_who_look_at_rows_alone():
     every = chain.from_iterable(combinations(NAMES, size) for size in range(len(NAMES) + 1))
     for asks in every:
-        questions = Questions(asks=asks)
+        questions = IntendedUse(asks=asks)
         assert (questions.way == "rows") == (asks == (ROWS,))
         assert questions.purpose == ("values" if questions.way == "rows" else "statistics")
 
@@ -177,15 +177,15 @@ def test_who_gets_it_limits_what_is_offered():
         "us",
         "us",
     ]
-    assert Questions(recipient="anyone").offered(Decimal(3)) == 1
-    assert Questions(recipient="named").offered(Decimal("0.5")) == Decimal("0.5")
+    assert IntendedUse(recipient="anyone").offered(Decimal(3)) == 1
+    assert IntendedUse(recipient="named").offered(Decimal("0.5")) == Decimal("0.5")
     assert recipient_at(Decimal("nan")).name == "us"
-    assert Questions(recipient="named").offered(Decimal("nan")) == 3
+    assert IntendedUse(recipient="named").offered(Decimal("nan")) == 3
 
 
 def test_what_is_not_needed_is_dropped_and_what_is_needed_is_not():
     columns = (Planned("a"), Planned("b"), Planned("c", "drop", "identifier"), Planned("d", "keep"), Planned("e"))
-    asked = Questions(needed=("a", "c", "d", "e"), asks=(ROWS,), target="e")
+    asked = IntendedUse(needed=("a", "c", "d", "e"), asks=(ROWS,), target="e")
     assert changes(asked, columns) == {
         "a": {"purpose": "values"},
         "b": {"action": "drop"},
@@ -208,7 +208,7 @@ def test_a_plan_answers_the_questions_that_it_was_made_of(drawn, data):
     needed = tuple(c.name for c in columns if data.draw(st.booleans()))
     target = data.draw(st.sampled_from((None, *needed)))
     asks = tuple(name for name in NAMES if data.draw(st.booleans()))
-    asked = Questions(needed=needed, asks=asks, target=target)
+    asked = IntendedUse(needed=needed, asks=asks, target=target)
     made = [Planned(**{**vars(c), **changes(asked, columns).get(c.name, {})}) for c in columns]
     assert questions_of(made, Decimal(1), asked.asked) == asked
     assert changes(asked, made) == {}
@@ -217,12 +217,12 @@ def test_a_plan_answers_the_questions_that_it_was_made_of(drawn, data):
 def test_of_a_plan_that_says_nothing_the_questions_are_what_it_can_be_for():
     columns = (Planned("a"), Planned("b", role="target"), Planned("c", "drop"))
     found = questions_of(columns, Decimal(2), None)
-    assert found == Questions("named", ("a", "b"), (AVERAGES, PAIRS, MODEL), "b")
+    assert found == IntendedUse("named", ("a", "b"), (AVERAGES, PAIRS, MODEL), "b")
 
 
 def test_wishes_about_columns_that_are_not_needed_any_more_are_told_apart():
     wishes = (Wish.parse("mean(a) ± 2"), Wish.parse("correlation(a, b) ± .1"))
-    assert Questions(needed=("a",), wishes=wishes).unanswered == wishes[1:]
+    assert IntendedUse(needed=("a",), wishes=wishes).unanswered == wishes[1:]
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ def test_a_plan_keeps_the_questions():
         "column": [{"name": "age", "kind": "integer", "lower": 0, "upper": 100}],
     }
     plan = Plan.from_plain(raw)
-    assert plan.questions == Asked(recipient="named", asks=(AVERAGES, MODEL), wishes=("mean(age) ± 2",))
+    assert plan.questions == PlanQuestions(recipient="named", asks=(AVERAGES, MODEL), wishes=("mean(age) ± 2",))
     assert Plan.from_plain(parse_toml(plan.to_toml(), "plan")) == plan
     assert plan.published().questions is None
 
@@ -251,7 +251,7 @@ def test_a_plan_keeps_the_questions():
 )
 def test_what_is_not_known_is_refused(questions, part):
     with pytest.raises(ParameterError, match=part):
-        Asked.from_plain(questions, "questions")
+        PlanQuestions.from_plain(questions, "questions")
 
 
 def test_a_wish_finds_its_columns_whatever_their_capitals_unless_several_could_be_meant():

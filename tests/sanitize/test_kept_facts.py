@@ -11,7 +11,7 @@ from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import error_profile
 from workbench.sanitize import calibrated_columns
-from workbench.sanitize.calibrated_columns import candidates, folder, protected_columns
+from workbench.sanitize.calibrated_columns import cache_folder, candidates, protected_columns
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 
@@ -81,9 +81,9 @@ def test_a_second_program_computes_nothing(monkeypatch):
 
 def test_the_cache_holds_no_table_and_is_its_owners_alone():
     forecast(_plan((0, 60)))
-    files = list(folder().iterdir())
+    files = list(cache_folder().iterdir())
     assert files
-    assert folder().stat().st_mode & 0o077 == 0
+    assert cache_folder().stat().st_mode & 0o077 == 0
     assert all(path.stat().st_size < 1024 and path.stat().st_mode & 0o077 == 0 for path in files)
 
 
@@ -111,7 +111,7 @@ def _altered(data: bytes, **changed: object) -> bytes:
 def test_a_damaged_or_impossible_file_counts_as_absent(harm):
     plan = _plan((0, 30))
     first = forecast(plan)
-    for path in folder().iterdir():
+    for path in cache_folder().iterdir():
         path.write_bytes(harm(path.read_bytes()))  # type: ignore[operator]
     _forget()
     assert forecast(plan) == first
@@ -121,7 +121,7 @@ def test_a_hostile_file_can_advise_badly_and_never_weakens_a_table():
     """Facts that look perfect for every mechanism: what is drawn from still has at most its share of ε."""
     plan = _plan((0, 30))
     forecast(plan)
-    for path in folder().iterdir():
+    for path in cache_folder().iterdir():
         path.write_bytes(_altered(path.read_bytes(), exact_epsilon=0.0, statistic_variance=1e-9))
     _forget()
     column = protected_columns(plan)[0]
@@ -149,15 +149,15 @@ def test_a_mechanism_of_somebody_else_is_not_kept(monkeypatch):
     )
     monkeypatch.setattr(mechanisms, "MECHANISMS", (toy,))
     forecast(_plan((0, 30), mechanism="toy"))
-    assert not folder().exists() or not list(folder().iterdir())
+    assert not cache_folder().exists() or not list(cache_folder().iterdir())
 
 
 def test_older_files_make_room(monkeypatch):
     from workbench.sanitize import calibrated_columns
 
     forecast(_plan((0, 30)))
-    former = set(folder().iterdir())
+    former = set(cache_folder().iterdir())
     monkeypatch.setattr(calibrated_columns, "LIMIT", len(former) - 1)
     calibrated_columns._make_room.cache_clear()
     forecast(_plan((0, 31)))
-    assert len(former & set(folder().iterdir())) == len(former) - len(former) // 2
+    assert len(former & set(cache_folder().iterdir())) == len(former) - len(former) // 2

@@ -7,7 +7,7 @@ from workbench.deep.networks.images import Pixels
 from workbench.learners import LEARNERS
 from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import ParameterError
-from workbench.sanitize.learner_advice import ADVICE, fitting_learners, learnable, require_learnable
+from workbench.sanitize.learner_advice import ADVICE, can_learn, require_learnable, suitable_learners
 from workbench.sanitize.plan import Column, Plan
 
 PLAN = Plan(
@@ -25,7 +25,7 @@ PLAN = Plan(
     [("label", CLASSIFICATION, "logistic-regression"), ("age", REGRESSION, "boosted-trees")],
 )
 def test_what_fits_predicts_the_target_and_the_advised_one_comes_first(target, task, advised):
-    found = fitting_learners(1.0, learnable(PLAN, target))
+    found = suitable_learners(1.0, can_learn(PLAN, target))
     assert {entry.task for entry in found.predicting} == {task}
     assert found.advised == found.predicting[0].name == advised
     assert found.why.startswith(f"{found.predicting[0].title} is recommended: ")
@@ -37,17 +37,17 @@ def test_what_fits_predicts_the_target_and_the_advised_one_comes_first(target, t
 
 
 def test_at_a_small_epsilon_another_model_of_numbers_is_advised():
-    assert fitting_learners(0.1, lambda entry: entry.task == REGRESSION).advised == "forest-regression"
+    assert suitable_learners(0.1, lambda entry: entry.task == REGRESSION).advised == "forest-regression"
 
 
 def test_without_a_target_those_that_predict_nothing_fit_and_one_is_advised():
-    found = fitting_learners(1.0, lambda entry: not entry.predicts)
+    found = suitable_learners(1.0, lambda entry: not entry.predicts)
     assert (found.predicting, found.advised) == ((), "kmeans")
     assert found.why.startswith("K-means is recommended: ")
 
 
 def test_nothing_is_advised_where_nothing_fits():
-    found = fitting_learners(1.0, lambda entry: False)
+    found = suitable_learners(1.0, lambda entry: False)
     assert (found.predicting, found.others, found.advised, found.why) == ((), (), "", "")
 
 
@@ -59,7 +59,7 @@ def test_a_plan_that_leaves_no_column_fits_no_model():
     alone = Plan(epsilon=1.0, columns=PLAN.columns[2:])
     with pytest.raises(ParameterError, match="no column to learn from"):
         require_learnable(LEARNERS[0], alone, "label")
-    assert not learnable(alone, "label")(LEARNERS[0])
+    assert not can_learn(alone, "label")(LEARNERS[0])
 
 
 def test_of_a_few_columns_networks_of_images_learn_nothing():

@@ -19,7 +19,12 @@ from workbench.sanitize.calibrated_columns import protected_columns
 from workbench.sanitize.estimates.quantiles import QuantileTests, checked_shares, estimate_quantiles
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.utility_summary import RELATIONS_WAYS_OUT, faded_columns, noisy_columns, relations_words
+from workbench.sanitize.utility_summary import (
+    RELATIONS_WAYS_OUT,
+    columns_losing_relations,
+    noisy_columns,
+    relations_words,
+)
 from workbench.signals.cancel import CancelledError, CancelToken
 
 FALSE_ALARM = 1e-6
@@ -182,7 +187,7 @@ def test_of_names_it_is_the_part_of_cramers_v(epsilon, size):
 
 def test_a_column_like_glucose_at_a_small_share_is_warned_of_with_a_way_out():
     made = forecast(plan(0.5, 5.0))
-    assert [c.name for c in faded_columns(made)] == ["Glucose"]
+    assert [c.name for c in columns_losing_relations(made)] == ["Glucose"]
     assert relations_words(made) == (
         "Relations with other columns shrink: Glucose to about 11 %. This assumes values spread evenly over the "
         "declared range; values that are close together lose more."

@@ -22,7 +22,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, Journal, identity, run_curve
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally
-from workbench.studies.train_on_released import learned_from
+from workbench.studies.train_on_released import model_comparison
 
 BOUNDS = Plan(
     epsilon=2.0,
@@ -265,7 +265,7 @@ def cells(table: Table) -> dict[str, np.ndarray]:
 
 
 def test_the_rows_themselves_teach_as_much_as_the_rows(table):
-    found = learned_from(LEARNED_PLAN, table, "y", cells(table), CancelToken())
+    found = model_comparison(LEARNED_PLAN, table, "y", cells(table), CancelToken())
     assert found is not None
     assert found.released == pytest.approx(found.original, abs=0.02)
     assert found.released > 0.9
@@ -277,13 +277,13 @@ def test_rows_without_the_relationship_teach_nothing_and_a_row_without_a_class_i
     drawn = np.random.default_rng(1)
     mixed = {name: drawn.permutation(found) for name, found in cells(table).items()}
     mixed["y"][::7] = 2  # missing
-    found = learned_from(LEARNED_PLAN, table, "y", mixed, CancelToken())
+    found = model_comparison(LEARNED_PLAN, table, "y", mixed, CancelToken())
     assert found is not None
     assert found.released < found.original - 0.2
 
 
 def test_a_target_of_numbers_is_judged_by_the_error_of_a_line(table):
-    found = learned_from(LEARNED_PLAN, table, "z", cells(table), CancelToken())
+    found = model_comparison(LEARNED_PLAN, table, "z", cells(table), CancelToken())
     assert found is not None
     assert found.metric == "R²"
     assert found.released > 0.99
@@ -293,11 +293,11 @@ def test_a_target_of_numbers_is_judged_by_the_error_of_a_line(table):
 @pytest.mark.parametrize(("target", "released"), [(None, ["x", "y"]), ("note", ["x", "y"]), ("y", ["y"])])
 def test_without_a_released_target_and_something_to_learn_from_nothing_is_trained(table, target, released):
     found = {name: made for name, made in cells(table).items() if name in released}
-    assert learned_from(LEARNED_PLAN, table, target, found, CancelToken()) is None
+    assert model_comparison(LEARNED_PLAN, table, target, found, CancelToken()) is None
 
 
 def test_it_is_cancelled_between_models(table):
     cancel = CancelToken()
     cancel.cancel()
     with pytest.raises(CancelledError):
-        learned_from(LEARNED_PLAN, table, "y", cells(table), cancel)
+        model_comparison(LEARNED_PLAN, table, "y", cells(table), cancel)

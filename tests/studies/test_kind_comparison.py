@@ -11,7 +11,7 @@ from workbench.params import CancelledError
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.forecast import forecast
-from workbench.sanitize.intended_use import Asked
+from workbench.sanitize.intended_use import PlanQuestions
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.figures import figures
@@ -30,17 +30,17 @@ from workbench.studies.kind_advice import (
     YES,
     Advice,
     Answer,
-    Way,
+    KindResult,
 )
 from workbench.studies.kind_comparison import (
     EQUAL_GROUPS,
     NOISE_IN_ROWS,
-    compare_ways,
+    compare_kinds,
     figure_text,
     shortfalls_of_model,
     synthetic_setting,
 )
-from workbench.studies.kind_draws import draw_ways
+from workbench.studies.kind_draws import draw_kinds
 from workbench.studies.kind_questions import Question, answered_by, asked_request
 from workbench.studies.regimes import setting_of, synthetic_cells
 from workbench.studies.solve import least_epsilon
@@ -64,7 +64,7 @@ def plan(epsilon: float, *columns: Column) -> Plan:
 
 
 def test_each_way_is_asked_the_same_questions():
-    ways = compare_ways(plan(1.0), 5000)
+    ways = compare_kinds(plan(1.0), 5000)
     assert [way.name for way in ways.ways] == list(NAMES)
     assert [q.words for q in ways.questions] == [
         "the mean of age",
@@ -80,14 +80,14 @@ def test_each_way_is_asked_the_same_questions():
     ("epsilon", "rows", "advised"), [(1.0, 5000, SYNTHETIC), (200.0, 5000, ROWS), (0.02, 30, MODEL)]
 )
 def test_what_is_advised_depends_on_epsilon_and_rows(epsilon, rows, advised):
-    ways = compare_ways(plan(epsilon), rows)
+    ways = compare_kinds(plan(epsilon), rows)
     assert ways.advised == advised
     assert ": release " not in ways.reason, "a way may be chosen already"
     assert f"ε = {epsilon:g}" in ways.reason
 
 
 def test_a_larger_epsilon_or_more_rows_never_answer_worse():
-    made = [compare_ways(plan(e), n) for e, n in ((0.3, 1000), (1.0, 1000), (1.0, 9000), (5.0, 9000))]
+    made = [compare_kinds(plan(e), n) for e, n in ((0.3, 1000), (1.0, 1000), (1.0, 9000), (5.0, 9000))]
     for way in (ROWS, SYNTHETIC, STATISTICS):
         series = [ways.way(way) for ways in made]
         for at in range(3):
@@ -97,10 +97,10 @@ def test_a_larger_epsilon_or_more_rows_never_answer_worse():
 
 
 def test_without_a_target_no_model_is_advised_and_without_numbers_no_mean_is_asked():
-    ways = compare_ways(plan(1.0, COLUMNS[2]), 100)
+    ways = compare_kinds(plan(1.0, COLUMNS[2]), 100)
     assert [q.asked for q in ways.questions] == ["share"]
     assert "target" in ways.way(MODEL).problem
-    assert compare_ways(plan(0.001, COLUMNS[2]), 20).advised == STATISTICS
+    assert compare_kinds(plan(0.001, COLUMNS[2]), 20).advised == STATISTICS
 
 
 @pytest.mark.parametrize("target", [True, False])
@@ -145,7 +145,7 @@ def cells():
 def test_synthetic_rows_keep_what_was_foreseen(cells, target):
     """Of 2 × 8 errors at 95 % each, binomial: more than 8 outside would be chance in 1 of 10^6."""
     columns = COLUMNS if target else (*COLUMNS[:3], Column(name="sick", kind="category", domain=("no", "yes")))
-    ways = compare_ways(plan(1.0, *columns), len(cells))
+    ways = compare_kinds(plan(1.0, *columns), len(cells))
     halves = [answer.half_length for answer in ways.way(SYNTHETIC).answers]
     truth = _figures(cells, columns, ways.questions[1].columns[0])
     outside, method = 0, synthetic_setting(plan(1.0, *columns), "sick" if target else None, len(cells))[0]
@@ -163,7 +163,7 @@ def test_synthetic_rows_keep_what_was_foreseen(cells, target):
 def test_the_correlation_with_a_target_is_foreseen(cells):
     """8 errors at 95 % each: more than 5 outside would be chance in 1 of 10^6."""
     columns = (COLUMNS[0], COLUMNS[2], Column(name="pay", kind="real", lower=0, upper=1000, role="target"))
-    ways = compare_ways(plan(1.0, *columns), len(cells))
+    ways = compare_kinds(plan(1.0, *columns), len(cells))
     assert ways.questions[2].columns == ("age", "pay")
     half = ways.way(SYNTHETIC).answers[2].half_length
     assert half is not None
@@ -200,7 +200,7 @@ def _figures(cells: np.ndarray, columns: tuple[Column, ...], name: str) -> list[
 def test_statistics_keep_what_was_foreseen(cells):
     """40 means at 95 % each: more than 14 outside would be chance in 1 of 10^6."""
     made = plan(1.0)
-    ways = compare_ways(made, len(cells))
+    ways = compare_kinds(made, len(cells))
     half = ways.way(STATISTICS).answers[0].half_length
     assert half is not None
     table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
@@ -224,7 +224,7 @@ def test_rounding_to_even_steps_of_whole_numbers_is_part_of_what_is_foreseen():
     values = pl.Series([str(v) for v in range(5, 85)])
     codes = even.grid().encode(Table(pl.DataFrame({"age": values}), "t"))
     assert float(even.grid().numbers_of(codes).mean()) - 44.5 == 0.5
-    made = [compare_ways(plan(5.0, c, COLUMNS[3]), 9000) for c in (even, odd)]
+    made = [compare_kinds(plan(5.0, c, COLUMNS[3]), 9000) for c in (even, odd)]
     for way in (ROWS, SYNTHETIC, STATISTICS):
         halves = [ways.way(way).answers[0].half_length for ways in made]
         assert halves[0] is not None
@@ -238,7 +238,7 @@ def test_a_few_hundred_rows_are_foreseen_about_as_they_come_out(shape):
     """Of 3 × 6 errors at 95 %, over three shapes of age: more than 8 outside would be chance in 1 of 10^6."""
     draw = np.random.default_rng(5)
     made = plan(1.0)
-    half = compare_ways(made, 400).way(SYNTHETIC).answers[0].half_length
+    half = compare_kinds(made, 400).way(SYNTHETIC).answers[0].half_length
     assert half is not None
     assert half < 8
     outside, errors = 0, []
@@ -260,11 +260,11 @@ def test_a_few_hundred_rows_are_foreseen_about_as_they_come_out(shape):
 
 
 def asked(epsilon: float, *wishes: str, asks: tuple[str, ...] = ("averages", "pairs", "model", "rows")) -> Plan:
-    return replace(plan(epsilon), questions=Asked(asks=asks, wishes=wishes))
+    return replace(plan(epsilon), questions=PlanQuestions(asks=asks, wishes=wishes))
 
 
 def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first():
-    found = compare_ways(asked(1.0, "mean(pay) ± 5", "share(city=Bonn) ± 2 %"), 5000, coarse=True, train=False)
+    found = compare_kinds(asked(1.0, "mean(pay) ± 5", "share(city=Bonn) ± 2 %"), 5000, coarse=True, train=False)
     assert [q.words for q in found.questions] == [
         "the mean of pay",
         "the share of Bonn in city",
@@ -285,7 +285,7 @@ def test_the_questions_of_the_plan_are_asked_each_once_the_wishes_first():
 def test_coarse_marks_are_near_the_fine_ones():
     for rows, epsilon in ((400, 1.0), (5000, 0.5), (5000, 5.0)):
         made = asked(epsilon, asks=("averages", "pairs"))
-        coarse, fine = (compare_ways(made, rows, coarse=rough, train=False) for rough in (True, False))
+        coarse, fine = (compare_kinds(made, rows, coarse=rough, train=False) for rough in (True, False))
         for way in (ROWS, SYNTHETIC, STATISTICS):
             for rough, exact in zip(coarse.way(way).answers, fine.way(way).answers, strict=True):
                 assert (rough.half_length is None) == (exact.half_length is None)
@@ -295,30 +295,30 @@ def test_coarse_marks_are_near_the_fine_ones():
 
 def test_a_model_is_tried_on_made_up_rows_and_then_known_at_once():
     made = asked(2.0, asks=("model",))
-    fine = compare_ways(made, 3000)
+    fine = compare_kinds(made, 3000)
     assert fine.way(MODEL).answers[0].mark == YES
     assert fine.advised == MODEL
     assert fine.way(ROWS).answers[0].note.count(" of ") == 1
-    again = compare_ways(made, 3000, coarse=True, train=False)
+    again = compare_kinds(made, 3000, coarse=True, train=False)
     assert [way.answers[0] for way in again.ways] == [way.answers[0] for way in fine.ways]
 
 
 def test_the_least_epsilon_of_a_wish_holds_and_a_smaller_one_does_not():
     made = asked(1.0, "mean(age) ± 2", asks=("averages",))
-    question = compare_ways(made, 4000, coarse=True, train=False).questions[0]
+    question = compare_kinds(made, 4000, coarse=True, train=False).questions[0]
     for way in (ROWS, SYNTHETIC, STATISTICS):
         least = least_epsilon(made, 4000, question, way, CancelToken())
         assert least is not None
         for epsilon, mark in ((float(least) * 1.05, YES), (float(least) * 0.85, NO)):
             at = replace(made, epsilon=epsilon)
-            assert compare_ways(at, 4000, train=False).way(way).answers[0].mark == mark, (way, epsilon)
+            assert compare_kinds(at, 4000, train=False).way(way).answers[0].mark == mark, (way, epsilon)
     assert least_epsilon(made, 4000, question, MODEL, CancelToken()) is None
-    narrow = compare_ways(asked(1.0, "mean(age) ± 0.000001"), 4000, coarse=True, train=False).questions[0]
+    narrow = compare_kinds(asked(1.0, "mean(age) ± 0.000001"), 4000, coarse=True, train=False).questions[0]
     assert least_epsilon(made, 4000, narrow, STATISTICS, CancelToken()) is None
 
 
 def test_questions_of_one_kind_without_an_answer_share_a_sentence():
-    found = compare_ways(asked(1.0), 5000, coarse=True, train=False)
+    found = compare_kinds(asked(1.0), 5000, coarse=True, train=False)
     assert found.shortfalls(MODEL) == shortfalls_of_model(asked(1.0), 5000)
     assert shortfalls_of_model(asked(1.0), 5000) == (
         "Averages and shares are not available: age, pay, city.",
@@ -332,19 +332,19 @@ def test_questions_of_one_kind_without_an_answer_share_a_sentence():
 
 
 def test_every_shortfall_is_a_sentence_and_fewer_columns_are_nearer():
-    found = compare_ways(asked(0.05, "mean(age) ± 1"), 500, train=False)
+    found = compare_kinds(asked(0.05, "mean(age) ± 1"), 500, train=False)
     told = found.shortfalls(ROWS)
     assert told[0] == NOISE_IN_ROWS
     assert any(
         one.startswith("The mean of age is accurate only to ± ") and one.endswith("; you asked for ± 1.")
         for one in told
     )
-    usual = compare_ways(asked(0.05, asks=("averages",)), 500, train=False).shortfalls(ROWS)
+    usual = compare_kinds(asked(0.05, asks=("averages",)), 500, train=False).shortfalls(ROWS)
     assert any(one.endswith(" is usual.") for one in usual), "nobody asked for that margin"
     assert all(one.endswith(".") for one in (*told, *usual))
     few = plan(1.0, *COLUMNS[:2])
     whole = plan(1.0)
-    near = [compare_ways(p, 500, coarse=True).way(ROWS).answers[0].half_length for p in (few, whole)]
+    near = [compare_kinds(p, 500, coarse=True).way(ROWS).answers[0].half_length for p in (few, whole)]
     assert near[0] is not None
     assert near[1] is not None
     assert near[0] < near[1]
@@ -370,20 +370,20 @@ def test_statistics_answer_wishes_about_groups_and_stated_quantiles():
     told = {(one.statistic, one.column, one.by, one.at) for one in asked_request(made).figures}
     assert {("mean", "pay", ("city",), None), ("quantiles", "age", None, (0.9,)), ("mean", "pay", None, None)} < told
     assert not any(statistic == "count" for statistic, *_ in told), "the number of rows is public, and asks for nothing"
-    found = compare_ways(made, 5000, coarse=True, train=False)
+    found = compare_kinds(made, 5000, coarse=True, train=False)
     grouped, quantile = found.way(STATISTICS).answers[:2]
     assert (grouped.mark, grouped.note, quantile.mark) == (YES, EQUAL_GROUPS, YES)
     alone = found.way(STATISTICS).answers[[q.words for q in found.questions].index("the mean of pay")]
     assert grouped.half_length > 1.5 * alone.half_length
     assert found.way(SYNTHETIC).answers[0].half_length is None
     assert found.advised == STATISTICS, "no other way says how near a figure of groups is"
-    beside = compare_ways(asked(3.0, wishes[0], asks=("averages", "pairs")), 5000, coarse=True, train=False)
+    beside = compare_kinds(asked(3.0, wishes[0], asks=("averages", "pairs")), 5000, coarse=True, train=False)
     assert (beside.advised, beside.seconds[SYNTHETIC][0]) == (SYNTHETIC, STATISTICS)
     assert "do not give exact figures" in beside.reason
     # The same groups in another order are the same figure: both wishes are answered by it.
     both = asked(3.0, "mean(pay by city and sick) ± 50", "mean(pay by sick and city) ± 40", asks=("averages",))
     assert [one.by for one in asked_request(both).checked(both).figures].count(("city", "sick")) == 1
-    one, other = compare_ways(both, 5000, coarse=True, train=False).way(STATISTICS).answers[:2]
+    one, other = compare_kinds(both, 5000, coarse=True, train=False).way(STATISTICS).answers[:2]
     assert one == other
     assert one.half_length is not None
 
@@ -391,14 +391,14 @@ def test_statistics_answer_wishes_about_groups_and_stated_quantiles():
 def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_within_it(cells, monkeypatch):
     made = asked(20.0, "quantile(age, 0.59) ± 3", asks=("averages", "pairs", "figures"))
     table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
-    drawn = draw_ways(made, table, 1)
+    drawn = draw_kinds(made, table, 1)
     mean = ("mean", ("age",), "")
     truth = float(COLUMNS[0].grid().numbers_of(cells[:, 0]).mean())
     assert drawn.truth[mean] == pytest.approx(truth)
     for way in (ROWS, SYNTHETIC, STATISTICS):
         assert drawn.seen[way, mean] == pytest.approx(truth, abs=6)
     assert drawn.seen[STATISTICS, ("median", ("age",), "")] == pytest.approx(drawn.truth["median", ("age",), ""], abs=6)
-    assert draw_ways(made, table, 2).seen[STATISTICS, mean] != drawn.seen[STATISTICS, mean]
+    assert draw_kinds(made, table, 2).seen[STATISTICS, mean] != drawn.seen[STATISTICS, mean]
 
     class After(CancelToken):
         """Cancelled once the rows of the model are being placed within its cells."""
@@ -418,7 +418,7 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_withi
     monkeypatch.setattr(positions, "latent_correlation", reach)
     monkeypatch.setattr(Coarser, "drawn", lambda *_: pytest.fail("goes on although it was cancelled"))
     with pytest.raises(CancelledError):
-        draw_ways(made, table, 3, cancel=late)
+        draw_kinds(made, table, 3, cancel=late)
     late = After()
 
     def count(queries, rows, cancel):
@@ -428,7 +428,7 @@ def test_a_private_draw_has_the_truth_beside_what_each_way_shows_and_stops_withi
     monkeypatch.undo()
     monkeypatch.setattr(kind_draws, "counted", count)
     with pytest.raises(CancelledError):
-        draw_ways(made, table, 3, cancel=late)
+        draw_kinds(made, table, 3, cancel=late)
 
 
 def test_trials_that_were_made_serve_other_columns_and_another_epsilon(monkeypatch):
@@ -462,8 +462,8 @@ def test_a_margin_is_written_as_a_person_writes_it():
 
 @pytest.mark.parametrize("asks", [("averages",), ("averages", "pairs")])
 def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(asks):
-    made = replace(plan(1.0, *COLUMNS[:3]), questions=Asked(asks=asks))
-    ways = compare_ways(made, 5000)
+    made = replace(plan(1.0, *COLUMNS[:3]), questions=PlanQuestions(asks=asks))
+    ways = compare_kinds(made, 5000)
     synthetic, statistics = ways.way(SYNTHETIC).useful, ways.way(STATISTICS).useful
     assert synthetic == statistics > ways.way(ROWS).useful
     assert ways.advised == (STATISTICS if asks == ("averages",) else SYNTHETIC)
@@ -471,8 +471,8 @@ def test_the_way_that_suits_the_questions_is_advised_where_it_answers_as_much(as
 
 def test_the_usual_margin_of_a_median_of_whole_numbers_is_one_that_some_epsilon_gives():
     few = Column(name="children", kind="integer", lower=0, upper=20)
-    made = replace(plan(5.0, few), questions=Asked(asks=("averages", "figures")))
-    found = compare_ways(made, 800, coarse=True, train=False)
+    made = replace(plan(5.0, few), questions=PlanQuestions(asks=("averages", "figures")))
+    found = compare_kinds(made, 800, coarse=True, train=False)
     assert [(q.asked, q.enough) for q in found.questions] == [("mean", 0.4), ("median", 1.0)]
     assert found.way(STATISTICS).useful == 2
 
@@ -484,7 +484,7 @@ def advice(asks: tuple[str, ...], *, epsilon: float = 1.0, **marks: str) -> Advi
     """Return what is advised where each way has these marks, one for each ask."""
     said = {"y": YES, "n": NO, "-": NOT_ANSWERED, "?": NOT_KNOWN}
     made = asked(epsilon, asks=tuple(dict.fromkeys(asks)))
-    ways = tuple(Way(name, name, "", tuple(Answer(None, said[one]) for one in marks[name])) for name in NAMES)
+    ways = tuple(KindResult(name, name, "", tuple(Answer(None, said[one]) for one in marks[name])) for name in NAMES)
     questions = tuple(Question(KINDS[ask], ("age",), ask, 1.0) for ask in asks)
     return Advice(ways, made, forecast(made, coarse=True), 900, questions, answered_by(made))
 

@@ -179,7 +179,7 @@ def test_a_control_set_is_what_scores_stand_beside(survey):
     found = quality(seen, seen, other, request=QualityRequest(target="pay"))
     assert found.compared.held_out
     assert found.compared.real.count == 450
-    assert "control set" in found.beside
+    assert "control set" in found.comparison_words
     assert value(found, "training").share == pytest.approx(1, abs=0.02)
     assert value(found, "training").reached > 0.8
     drawn = np.random.default_rng(8)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from workbench.params import CancelledError, ParameterError
 from workbench.privacy.accounting.zcdp import rho_of
 from workbench.sanitize.forecast import forecast
-from workbench.sanitize.intended_use import Asked
+from workbench.sanitize.intended_use import PlanQuestions
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.utility_summary import half_length
 from workbench.sanitize.wishes import Wish
@@ -22,7 +22,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.statistics.request import Request, Statistic
-from workbench.studies.kind_comparison import compare_ways, synthetic_figures
+from workbench.studies.kind_comparison import compare_kinds, synthetic_figures
 from workbench.studies.kind_questions import question_of
 from workbench.studies.solve import ROWS, STATISTICS, SYNTHETIC, WAYS, Solution, Wanted, solve
 
@@ -361,7 +361,9 @@ def test_decide_marks_what_is_solved_as_near_enough():
     for way in WAYS:
         found = solve(Plan(epsilon=1.0, columns=ROW_COLUMNS), 20_000, [wish], way)
         assert found.plan is not None
-        ways = compare_ways(replace(found.plan, questions=Asked(wishes=("mean(kids) ± .2",))), 20_000, train=False)
+        ways = compare_kinds(
+            replace(found.plan, questions=PlanQuestions(wishes=("mean(kids) ± .2",))), 20_000, train=False
+        )
         answers = dict(zip([q.words for q in ways.questions], ways.way(way).answers, strict=True))
         if way != STATISTICS:  # other figures share the ε of those
             assert answers["the mean of kids"].useful, way

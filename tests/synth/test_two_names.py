@@ -16,7 +16,7 @@ from workbench.signals import CancelToken
 from workbench.synth import CHANCES, MARGINALS
 from workbench.synth.balanced import balanced
 from workbench.synth.base import Setting
-from workbench.synth.chances import AS_MARGINALS, BY_CHANCES, HALVES, RIGHT, Way, means_and_spreads
+from workbench.synth.chances import AS_MARGINALS, BY_CHANCES, HALVES, RIGHT, BudgetDivision, means_and_spreads
 from workbench.synth.setting import method_for, setting_for
 
 DELTA = Decimal("1e-6")
@@ -54,7 +54,7 @@ def test_emptying_a_row_spends_no_more_than_rho_whatever_was_answered(columns, n
 )
 def test_shares_sum_to_no_more_than_rho_and_each_query_has_one(columns, rows, epsilon):
     setting = setting_of(facts(columns, 2), rows, epsilon)
-    assert Way.of(setting) is not None
+    assert BudgetDivision.of(setting) is not None
     queries = CHANCES.queries(setting)
     spent, whole = sum((query.share for query in queries), Decimal(0)), setting.budget.amount
     assert whole * Decimal("0.999") < spent <= whole

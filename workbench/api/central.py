@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, frame_of, restored
-from workbench.api.release_input import Handed
+from workbench.api.release_input import ReleaseInput
 from workbench.data.cluster_parts import LOCAL
 from workbench.data.columns import values_file
 from workbench.params import ParameterError
@@ -90,7 +90,7 @@ def synthesize(
     chosen = {"method": method, "target": target, "rows": rows, "cuts": cuts, "impossible": impossible}
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
-    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = ReleaseInput.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, kinds.kind("synthetic"), chosen, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this table")
@@ -151,7 +151,7 @@ def statistics(
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
-    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = ReleaseInput.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, kinds.kind("statistics"), {"figure": _figures(handed.plan, figures)}, epsilon, delta)
     if handed.pays is None:
         hint = "with a ledger and output= they are charged and can be published"
@@ -213,7 +213,7 @@ def publish(
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
     plan = known.planned(plan, known.asked().from_plain(options))
-    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = ReleaseInput.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     made = _published(handed, known, options, epsilon, delta)
     if handed.pays is None:
         warn_of_study("this result")
@@ -221,7 +221,7 @@ def publish(
 
 
 def _published(
-    handed: Handed, kind: kinds.Kind, options: Mapping[str, Any], epsilon: float | None, delta: float | None
+    handed: ReleaseInput, kind: kinds.Kind, options: Mapping[str, Any], epsilon: float | None, delta: float | None
 ) -> pd.DataFrame:
     request = kind.asked().from_plain(options)
     if kind.own_cost and (epsilon is not None or delta is not None):
@@ -234,31 +234,31 @@ def _published(
     to = handed.to(kind.suffixes(), *files_in_request(request))
     file_format = kind.formats[0] if to is None else to.format
     work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
-    data, stated = handed.made(work, to)
+    data, stated = handed.run_work(work, to)
     made = _READ.get(kind.name, _tabular)(handed, data, file_format)
     made.attrs.update(stated)
     return made
 
 
-def _tabular(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+def _tabular(handed: ReleaseInput, data: bytes, file_format: str) -> pd.DataFrame:
     if file_format == "json":
         return pd.read_json(io.BytesIO(data))
     text = table_format(file_format).read(data, PLAIN)
     return pd.read_csv(io.BytesIO(text.write_csv().encode()))
 
 
-def _rows(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+def _rows(handed: ReleaseInput, data: bytes, file_format: str) -> pd.DataFrame:
     declared = {column.name: column for column in handed.plan.columns}
     text = as_declared(handed.plan, table_format(file_format).read(data, handed.plan.writing or PLAIN))
     return restored(handed.frame, {name: text[name].to_list() for name in text.columns}, declared)
 
 
-def _records(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+def _records(handed: ReleaseInput, data: bytes, file_format: str) -> pd.DataFrame:
     records = decode(data, file_format, "the figures")
     return frame_of({name: [record[name] for record in records] for name in (records[0] if records else ())})
 
 
-def _values(handed: Handed, data: bytes, file_format: str) -> pd.DataFrame:
+def _values(handed: ReleaseInput, data: bytes, file_format: str) -> pd.DataFrame:
     lines = values_file.decode(data, "the values")  # as text: 01010 is no number
     return frame_of({name: [getattr(line, name) for line in lines] for name in values_file.FIELDS})
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.api.frames import Place, asked_for, frame_of_table, path_of, readable_part
+from workbench.api.frames import Place, frame_of_table, ledger_given, path_of, readable_part
 from workbench.data.cluster_parts import Workers, workers_of
 from workbench.data.table_reader import ReadOptions, read_table, require_options
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
@@ -62,7 +62,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Paid:
+class Payment:
     """A release that is asked for.
 
     Attributes:
@@ -108,7 +108,7 @@ def dataset(
     name = checked_name(account)
     if isinstance(rows, pd.DataFrame):
         frame = rows.copy()
-        table = readable_part(frame) if asked_for(ledger) else None
+        table = readable_part(frame) if ledger_given(ledger) else None
     else:
         if not isinstance(rows, str | Path) and not hasattr(rows, "__fspath__"):
             raise InputError(f"the {type(rows).__name__} is not a table", "dataset", "pass a DataFrame or a path")
@@ -116,7 +116,7 @@ def dataset(
         require_options({name: name for name in reading or {}}, os.fspath(rows))
         table = read_table(os.fspath(rows), how)
         frame = frame_of_table(table)
-    if not asked_for(ledger):
+    if not ledger_given(ledger):
         return Mark(name).on(frame)
     place = None if ledger is True else Path(str(path_of(ledger))).absolute()
     if table is not None:
@@ -131,14 +131,14 @@ def mark_of(data: Any) -> Mark | None:
     return Mark(stated["account"], stated["ledger"]) if isinstance(stated, dict) else None
 
 
-def paid(
+def payment_for(
     *data: Any,
     account: str | None,
     ledger: Place | bool | None,
     output: Place | None,
     planned: str | None = None,
     made_for: str | None = None,
-) -> Paid | None:
+) -> Payment | None:
     """Return who pays for a release of ``data`` and where it goes; ``None`` where a study is asked for.
 
     Nothing of the rows is read.
@@ -157,7 +157,7 @@ def paid(
     data = tuple(part for number, part in enumerate(data) if number == 0 or part is not None)
     marks = [mark_of(part) for part in data]
     ledgers = list(dict.fromkeys(m.ledger for m in marks if m is not None and m.ledger is not None))
-    if asked_for(ledger):
+    if ledger_given(ledger):
         ledgers = list(dict.fromkeys([True if ledger is True else str(path_of(ledger).absolute()), *ledgers]))
     elif output is None:
         return None
@@ -171,7 +171,7 @@ def paid(
     kind = "an array" if isinstance(data[0], np.ndarray | list) else f"the {type(data[0]).__name__}"
     carried = [m.account if m is not None else None for m in marks]
     name = _one_account([account, planned], [carried[0] if carried[0] is not None else made_for, *carried[1:]], kind)
-    return Paid(name, None if ledgers[0] is True else Path(str(ledgers[0])), path_of(output))
+    return Payment(name, None if ledgers[0] is True else Path(str(ledgers[0])), path_of(output))
 
 
 def _one_account(stated: Sequence[str | None], carried: Sequence[str | None], rows: str) -> str:
@@ -202,7 +202,7 @@ def _one_account(stated: Sequence[str | None], carried: Sequence[str | None], ro
 
 
 @contextmanager
-def opened(pays: Paid) -> Iterator[Ledger]:
+def opened(pays: Payment) -> Iterator[Ledger]:
     """Open the ledger of a release; a refusal says in Python what to do about it, with this ledger and account."""
     try:
         with in_python(), Ledger.open(pays.ledger) as ledger:
@@ -232,7 +232,7 @@ def _argument(option: re.Match[str]) -> str:
     return f"{option[1]}={'' if option[2] else True}"
 
 
-def _of_account(remedy: Remedy, pays: Paid) -> Remedy:
+def _of_account(remedy: Remedy, pays: Payment) -> Remedy:
     book = f"api.ledger({'' if pays.ledger is None else repr(str(pays.ledger))})"
     if remedy.kind == RAISE_CAP:
         wanted = ", ".join(
@@ -282,7 +282,7 @@ def warn(event: Event) -> None:
         warnings.warn(event.text, UserWarning, stacklevel=2)
 
 
-def workers_named(engine: str, scheduler: str | None, scheduler_file: Place | None) -> Workers | None:
+def workers_from(engine: str, scheduler: str | None, scheduler_file: Place | None) -> Workers | None:
     """Return the workers that are named; ``None`` for this computer."""
     return workers_of(engine, scheduler, scheduler_file, warn, CancelToken())
 

@@ -46,14 +46,14 @@ def path_of(place: Any) -> Path:
         raise ParameterError(f"the {type(place).__name__} is not a path", hint="pass a string or a Path") from None
 
 
-def asked_for(ledger: Place | bool | None) -> bool:
+def ledger_given(ledger: Place | bool | None) -> bool:
     """Return whether a ledger was given."""
     return ledger is not None and ledger is not False
 
 
 def place_of(ledger: Place | bool | None) -> Path | None:
     """Return the ledger's file; ``None`` for the user's own."""
-    return None if ledger is True or not asked_for(ledger) else path_of(ledger)
+    return None if ledger is True or not ledger_given(ledger) else path_of(ledger)
 
 
 def short(value: Any) -> str:

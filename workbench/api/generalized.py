@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, in_python, note, opened, paid, warn_of_study
+from workbench.api.datasets import PRIVATE, in_python, note, opened, payment_for, warn_of_study
 from workbench.api.frames import Place, frame_of, path_of, table_of
 from workbench.data.table import Table
 from workbench.params import ParameterError, did_you_mean
@@ -79,7 +79,7 @@ def generalize(
         ParameterError: the arguments contradict each other, or a model is not known.
     """
     chosen = _models(models)
-    pays = paid(frame, account=account, ledger=ledger, output=output)
+    pays = payment_for(frame, account=account, ledger=ledger, output=output)
     table = table_of(frame)
     how = Method(method=method, loss=loss, suppression=suppression)
     asked = Asked(tuple(map(str, quasi)), tuple(map(str, sensitive)), target)

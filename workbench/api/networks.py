@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.api.datasets import opened
 from workbench.api.frames import Place, path_of, table_of
-from workbench.api.release_input import Handed
+from workbench.api.release_input import ReleaseInput
 from workbench.api.released_models import Released
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
@@ -76,7 +76,7 @@ def train(
         ParameterError: an argument is refused, or who pays is not said.
         BudgetRefusedError: the cap does not allow it; nothing was read.
     """
-    handed = Handed.of(frame, plan, account=account, ledger=ledger, output=output)
+    handed = ReleaseInput.of(frame, plan, account=account, ledger=ledger, output=output)
     pays, facts, table = handed.pays, handed.plan, handed.table
     if pays is None:
         raise ParameterError("training is charged and the network is released", "train", "pass output= and a ledger")

@@ -23,10 +23,10 @@ from workbench.release.values_work import released_values
 from workbench.sanitize import plan as sanitize_plan
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.forecast import forecast
-from workbench.sanitize.intended_use import Asked, Questions, parse_asks
+from workbench.sanitize.intended_use import IntendedUse, PlanQuestions, parse_uses
 from workbench.sanitize.plan import AUTO, REFUSE, REPLACE, Column
 from workbench.sanitize.wishes import Wish
-from workbench.studies.kind_comparison import compare_ways
+from workbench.studies.kind_comparison import compare_kinds
 from workbench.studies.solve import Wanted
 
 Bounds = Mapping[str, tuple[Any, Any]]
@@ -67,7 +67,7 @@ class Plan(Shown, sanitize_plan.Plan):
         attrs: dict[str, Any] = {"epsilon_total": float(made.epsilon_total), "outside": list(made.outside)}
         if count is not None:
             stated["mean_error"] = [c.mean_error(count) for c in made.columns]
-            ways = compare_ways(self, count, made).to_plain()
+            ways = compare_kinds(self, count, made).to_plain()
             attrs |= {"advised": ways["advised"], "reason": ways["reason"]}
         return frame_of(stated, **attrs)
 
@@ -230,7 +230,7 @@ def _columns(
     may_miss: list[str],
     codes: Mapping[str, tuple[str, ...]],
     mechanism: str | Mapping[str, str],
-    questions: Questions | None,
+    questions: IntendedUse | None,
 ) -> tuple[Column, ...]:
     """Return the columns of the plan, each with what is declared of it and what is chosen for it.
 
@@ -344,14 +344,14 @@ class _Facts:
         return facts
 
 
-def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target: str | None) -> Questions:
-    usual = Asked()
-    asks, named = parse_asks(_names(ask)) if ask else (usual.asks, None)
+def _questions(who: str | None, ask: Iterable[str], want: Iterable[str], target: str | None) -> IntendedUse:
+    usual = PlanQuestions()
+    asks, named = parse_uses(_names(ask)) if ask else (usual.asks, None)
     if named is not None and target not in (None, named):
         raise ParameterError(f"the target is {target!r}, but ask names {named!r}", hint="change one of the two")
-    stated = Asked(recipient=who or usual.recipient, asks=asks, wishes=tuple(_names(want)))
+    stated = PlanQuestions(recipient=who or usual.recipient, asks=asks, wishes=tuple(_names(want)))
     wishes = tuple(map(Wish.parse, stated.wishes))
-    return Questions(recipient=stated.recipient, asks=stated.asks, target=named or target, wishes=wishes)
+    return IntendedUse(recipient=stated.recipient, asks=stated.asks, target=named or target, wishes=wishes)
 
 
 def _needed(need: Iterable[str], target: str | None, frame: pd.DataFrame | None) -> list[str]:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from workbench.api.datasets import note, opened, paid, warn_of_study, workers_named
+from workbench.api.datasets import note, opened, payment_for, warn_of_study, workers_from
 from workbench.api.frames import Place, table_of
 from workbench.api.plans import categories, numeric
 from workbench.data.columns.grid import matrix
@@ -120,11 +120,11 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             ParameterError: a column is not declared, an argument is refused, or who pays is not said.
             BudgetRefusedError: the cap does not allow it; nothing was read.
         """
-        before, workers = MadeColumns.of(X), workers_named(self.engine, self.scheduler, self.scheduler_file)
+        before, workers = MadeColumns.of(X), workers_from(self.engine, self.scheduler, self.scheduler_file)
         if workers is not None:
             require_sums(self.learner)
         charged_to = None if before is None else before.account
-        pays = paid(X, y, account=self.account, ledger=self.ledger, output=self.output, made_for=charged_to)
+        pays = payment_for(X, y, account=self.account, ledger=self.ledger, output=self.output, made_for=charged_to)
         if pays is not None:
             self._refuse_for_release(before)
         frame = self._frame(X, reset=True)

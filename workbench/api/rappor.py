@@ -14,7 +14,7 @@ import pandas as pd
 
 from workbench.api.datasets import warn_of_study
 from workbench.api.frames import Place, cell_text, frame_of, path_of
-from workbench.api.release_input import Handed
+from workbench.api.release_input import ReleaseInput
 from workbench.params import ParameterError
 from workbench.params.codec import csv_bytes
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits
@@ -87,7 +87,7 @@ def encode(
         epsilon=1.0, columns=tuple(Column(name=name, action="drop") for name in names), rows_per_person=rows_per_person
     )
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
-    handed = Handed.of(frame, plan, **pays, study_ledger=study_ledger)
+    handed = ReleaseInput.of(frame, plan, **pays, study_ledger=study_ledger)
     handed.table.require(asked.columns)
     kept = None if answers is None else path_of(answers)
     collected = path_of(params) if isinstance(params, str | os.PathLike) else None
@@ -95,7 +95,7 @@ def encode(
         refuse_replacing_inputs(kept, collected)
     to = handed.to(FORMATS, kept, collected)
     work = rappor_work(parameters, asked, handed.table.rows, basic=_texts(basic), answers=kept)
-    data, stated = handed.made(work, to, "rappor")
+    data, stated = handed.run_work(work, to, "rappor")
     if handed.pays is None:
         warn_of_study("these reports", many=True, hint="with a ledger and output= they are charged")
     made = pd.read_csv(io.BytesIO(data), dtype={"rappor": "str", "client": "str"}, keep_default_na=False)

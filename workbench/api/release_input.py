@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from workbench.api.datasets import PRIVATE, Paid, in_python, note, opened, paid, workers_named
+from workbench.api.datasets import PRIVATE, Payment, in_python, note, opened, payment_for, workers_from
 from workbench.api.frames import Place, columns_beside, table_for, table_of
 from workbench.api.plans import for_frame
 from workbench.data.cluster_parts import LOCAL, PartsOnWorkers, Workers
@@ -37,7 +37,7 @@ from workbench.work.work import Work, take_from_workers
 
 
 @dataclass(frozen=True, eq=False)
-class Handed:
+class ReleaseInput:
     """Rows, a plan, and who pays.
 
     Attributes:
@@ -55,7 +55,7 @@ class Handed:
     frame: pd.DataFrame
     table: Table
     plan: Plan
-    pays: Paid | None
+    pays: Payment | None
     replace: bool = False
     seed: int | None = None
     study_ledger: Place | None = None
@@ -85,9 +85,9 @@ class Handed:
             ParameterError: who pays is not said or said twice, an output has no ledger, the reverse, or a release has
                 a seed.
         """
-        workers = workers_named(engine, scheduler, scheduler_file)
+        workers = workers_from(engine, scheduler, scheduler_file)
         join = more.get("join")
-        pays = paid(frame, join, account=account, ledger=ledger, output=output, planned=plan.account)
+        pays = payment_for(frame, join, account=account, ledger=ledger, output=output, planned=plan.account)
         if pays is not None and more.get("seed") is not None:
             raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
         table = table_for(plan, frame)
@@ -117,7 +117,7 @@ class Handed:
         with in_python():
             return destination(self.pays.output, self.pays.ledger, *files, formats=formats, replace=self.replace)
 
-    def made(self, work: Work, to: Destination | None, study: str = "preview") -> tuple[bytes, dict[str, Any]]:
+    def run_work(self, work: Work, to: Destination | None, study: str = "preview") -> tuple[bytes, dict[str, Any]]:
         """Return the file of ``work``, released where there is a destination, and what the ``attrs`` say of it."""
         if to is not None:
             done = self.released(prepare(self.plan, self.table, to, work, self.workers))

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 import polars as pl
 
-from workbench.api.datasets import PRIVATE, in_python, warn_of_study, workers_named
+from workbench.api.datasets import PRIVATE, in_python, warn_of_study, workers_from
 from workbench.api.frames import Place, path_of, place_of, restored
-from workbench.api.release_input import Handed, facts_of
+from workbench.api.release_input import ReleaseInput, facts_of
 from workbench.data.cluster_parts import LOCAL
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy, SeededEntropy
@@ -78,7 +78,7 @@ def release(
     """
     pays: dict[str, Any] = {"account": account, "ledger": ledger, "output": output, "replace": replace}
     on: Any = {"engine": engine, "scheduler": scheduler, "scheduler_file": scheduler_file}
-    handed = Handed.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
+    handed = ReleaseInput.of(frame, plan, join=join, **pays, seed=seed, study_ledger=study_ledger, **on)
     declared = {column.name: column for column in handed.plan.columns}
     to = handed.to(FORMATS)
     if to is None:
@@ -159,7 +159,7 @@ def estimate(
         InputError: the release is not what its certificate says.
         ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
-    shares, workers = checked_shares(tuple(quantiles)), workers_named(engine, scheduler, scheduler_file)
+    shares, workers = checked_shares(tuple(quantiles)), workers_from(engine, scheduler, scheduler_file)
     released = verified_release(path_of(path), None if certificate is None else path_of(certificate))
     rows: list[dict[str, Any]] = []
     asked: dict[str, Any] = {"confidence": confidence, "quantiles": shares, "workers": workers}

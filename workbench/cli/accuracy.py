@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.common_options import add_data, add_ledger, columns_text, figure, read_as
+from workbench.cli.common_options import add_data, add_ledger, columns_text, figure, read_other
 from workbench.cli.study_options import note_study, refuse_reading
 from workbench.cli.training_data import add_training, declared_table, notify_remarks, read_training, training_of
 from workbench.data.images.image_reader import ImageOptions, is_image_set, read_images
@@ -86,11 +86,11 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, asked
     work = training_of(options, context, plan)
     task = work.task
     note_study(options, context, task.table, "accuracy")
-    from workbench.deep.accuracy_study import where_it_went
+    from workbench.deep.accuracy_study import accuracy_losses
 
     notify_remarks(plan, task.features, context)
     table = task.rows()
-    stages = where_it_went(
+    stages = accuracy_losses(
         plan,
         TableData(task.features, table),
         rows_per_person=task.rows_per_person,
@@ -182,7 +182,7 @@ def _of_table(
     if public is None:
         refuse_reading(options, "made-up")
         return features, None, facts.rows_per_person, from_rows
-    table = read_as(public, options, context, facts)
+    table = read_other(public, options, context, facts)
     table.require([a.name for a in (*features.attributes, features.target)])
     return features, table, facts.rows_per_person, from_rows
 

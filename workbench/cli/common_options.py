@@ -86,18 +86,18 @@ def read_data(options: argparse.Namespace, context: Context, plan: Plan | None =
 
     With ``--join`` it is joined with that file.
     """
-    table, second = read_as(options.data, options, context, plan), getattr(options, "join", None)
+    table, second = read_other(options.data, options, context, plan), getattr(options, "join", None)
     if second is None:
         if hasattr(options, "join") and options.on is not None:
             raise ParameterError("--on needs a second table", hint="add --join FILE, or leave it out")
-        return noticed(table, context)
+        return report_notices(table, context)
     person, on = joined_on(options, plan)
     how = plan.join.reading if plan is not None and plan.join is not None else None
     replace_invalid = plan is not None and plan.replaces_invalid
     other = read_table(
         second, merge_options(ReadOptions(), how), cancel=context.cancel, replace_invalid=replace_invalid
     )
-    return noticed(join_on_person(table, other, person, on), context)
+    return report_notices(join_on_person(table, other, person, on), context)
 
 
 def joined_on(options: argparse.Namespace, plan: Plan | None) -> tuple[str, str]:
@@ -120,14 +120,14 @@ def joined_on(options: argparse.Namespace, plan: Plan | None) -> tuple[str, str]
     return planned
 
 
-def noticed(table: Table, context: Context) -> Table:
+def report_notices(table: Table, context: Context) -> Table:
     """Report the choices that the reader of ``table`` made; return it."""
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     return table
 
 
-def read_as(data: str, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
+def read_other(data: str, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
     """Return the table ``data``, read as the options say, else as ``plan``."""
     names = None if plan is None else [c.name for c in plan.columns]
     replace_invalid = plan is not None and plan.replaces_invalid
@@ -166,7 +166,7 @@ def load_confirmed(path: Path, account: str | None = None) -> Plan:
     """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read."""
     plan = load_plan(path)
     require_confirmed(plan, str(path))
-    return charged_to(plan, account)
+    return with_account(plan, account)
 
 
 def add_account(parser: argparse.ArgumentParser) -> None:
@@ -174,7 +174,7 @@ def add_account(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--account", metavar="NAME", help="the public name of the account that pays, as in a plan")
 
 
-def charged_to(plan: Plan, account: str | None) -> Plan:
+def with_account(plan: Plan, account: str | None) -> Plan:
     """Return the plan with the account that ``--account`` names, if it does."""
     if account is None or account == plan.account:
         return plan
@@ -242,12 +242,12 @@ def filled(words: str, result: Mapping[str, Any]) -> str:
     return _Filled().vformat(words, (), result)
 
 
-def beside(result: Mapping[str, Any]) -> str:
+def delta_text(result: Mapping[str, Any]) -> str:
     """Return δ of a charge in words, empty where it is 0."""
     return f" and delta = {paid(result['delta_charged'])}" if result.get("delta_charged") else ""
 
 
 def charged_words(result: Mapping[str, Any], note: str = "") -> str:
     """Return what a release has charged, with a note on that, and what remains, in words."""
-    charged = f"charged epsilon = {paid(result['epsilon_charged'])}{beside(result)}{note}"
+    charged = f"charged epsilon = {paid(result['epsilon_charged'])}{delta_text(result)}{note}"
     return f"{charged}, {left(result['epsilon_remaining'])} remain (release {result['release_id']})"

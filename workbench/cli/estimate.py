@@ -22,7 +22,7 @@ from workbench.sanitize.estimates.quantiles import checked_shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Parameters):
+class EstimateOptions(Parameters):
     """What is estimated."""
 
     quantiles: tuple[str, ...] | None = texts(
@@ -47,7 +47,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--certificate", type=Path, metavar="C", help="its certificate (default: beside it)")
     parser.add_argument("--column", action="append", metavar="COL", help="only this column; may be repeated")
-    add_options(parser, Asked)
+    add_options(parser, EstimateOptions)
     parser.add_argument(
         "--pair",
         action="append",
@@ -58,7 +58,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    asked = read_options(options, Asked)
+    asked = read_options(options, EstimateOptions)
     shares, workers = asked.shares, engine_of(options, context)
     released = verified_release(options.release, options.certificate, context.emit, context.cancel)
     columns, pairs = estimates_of(

@@ -30,9 +30,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     made = forecast(plan)
     faded, release = relations_words(made), {}
     if rows is not None:
-        from workbench.studies.kind_comparison import compare_ways  # a third of what the command loads
+        from workbench.studies.kind_comparison import compare_kinds  # a third of what the command loads
 
-        release = {"release": compare_ways(plan, int(rows), made).to_plain()}
+        release = {"release": compare_kinds(plan, int(rows), made).to_plain()}
     columns = [c.to_plain() | ({} if rows is None else {"mean_error": c.mean_error(rows)}) for c in made.columns]
     return {
         "epsilon_total": float(made.epsilon_total),

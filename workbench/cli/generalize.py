@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, command_in_use, read_options
-from workbench.cli.common_options import add_account, add_data, add_ledger, columns_text, figure, read_as, read_data
+from workbench.cli.common_options import add_account, add_data, add_ledger, columns_text, figure, read_data, read_other
 from workbench.cli.release_options import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.study_options import note_study
 from workbench.data.table import Table
@@ -110,7 +110,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     answerable(models, asked, method, population=options.population is not None)  # before figures are noted as seen
     hierarchies = read_hierarchies(options.hierarchies, columns.quasi, columns.sensitive)
     table = read_data(options, context)
-    population = None if options.population is None else read_as(options.population, options, context, None)
+    population = None if options.population is None else read_other(options.population, options, context, None)
     note_study(options, context, table, "generalise", options.account)
     if population is not None:
         note_unless_released(population, "generalise", options.ledger, context.emit)

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.common_options import add_ledger, add_output, add_reading, columns_text, figure, noticed, read_as
+from workbench.cli.common_options import (
+    add_ledger,
+    add_output,
+    add_reading,
+    columns_text,
+    figure,
+    read_other,
+    report_notices,
+)
 from workbench.cli.study_options import Picture, Workers, check_outputs, files_text, note_study
 from workbench.data.images.image_reader import ImageOptions, is_image_set, read_images
 from workbench.data.table import Table
@@ -122,7 +130,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tupl
     assert file.target is not None
     facts = load_plan(path.parent / file.bounds)
     features = network_features(facts, file.target)
-    table = noticed(read_as(source, options, context, facts), context)
+    table = report_notices(read_other(source, options, context, facts), context)
     return LoadedRows.of(TableData(features, facts.rows_of(table)), facts.rows_per_person), table
 
 

@@ -14,21 +14,21 @@ from workbench.cli.common_options import (
     add_data,
     add_engine,
     add_join,
-    beside,
-    charged_to,
+    delta_text,
     engine_of,
     load_confirmed,
     read_data,
+    with_account,
 )
 from workbench.cli.release_options import (
     add_certificate,
     add_defuse,
     add_release,
-    defusing,
-    place,
     release,
+    release_destination,
     released,
     released_text,
+    with_defused_formulas,
 )
 from workbench.data.table import Table
 from workbench.params import IntegerField, ParameterError, paid
@@ -158,13 +158,13 @@ class KindCommand:
             _require_release(options)
         workers = engine_of(options, context) if self.counts else None
         files = files_in_request(request, options.data, options.plan, options.output)
-        to = place(options, *files, formats=kind.suffixes())
+        to = release_destination(options, *files, formats=kind.suffixes())
         named = None if options.plan is None else load_confirmed(options.plan, options.account)
         table = self.table(options, context, named)
         if named is None:  # every column is read as text, one row of a person
             columns = tuple(Column(name=name, action="drop") for name in table.names)
-            named = charged_to(Plan(epsilon=1.0, columns=columns), options.account)
-        plan = kind.planned(named if kind.own_cost else defusing(options, named), request)
+            named = with_account(Plan(epsilon=1.0, columns=columns), options.account)
+        plan = kind.planned(named if kind.own_cost else with_defused_formulas(options, named), request)
         rows = plan.rows_of(table).rows
         plan = written_like(plan, table, to.format) if kind.formats == TABLES else plan
         work = kind.work_of(plan, request, epsilon, delta, rows, to.format)
@@ -179,7 +179,7 @@ class KindCommand:
         lines = self.lines(result)
         if "epsilon_total" not in result:
             return "\n".join([*lines, released_text(f"released {self.what(result)}", result)])
-        cost = f"{paid(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
+        cost = f"{paid(result['epsilon_total'])}{delta_text({'delta_charged': result['delta_total']})}"
         return "\n".join([*lines, f"a release would charge epsilon = {cost}; nothing is charged now"])
 
 

@@ -16,8 +16,8 @@ from workbench.cli.common_options import (
     columns_text,
     existing_ledger,
     figure,
-    noticed,
-    read_as,
+    read_other,
+    report_notices,
 )
 from workbench.data.images.image_reader import is_image_set, read_images
 from workbench.data.table import Table
@@ -105,7 +105,7 @@ def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
     """Return the table or the images that ``path`` names; report choices that the reader made."""
     if is_image_set(path):
         return read_images(path, emit=context.emit, cancel=context.cancel)
-    return noticed(read_as(path, options, context, None), context)
+    return report_notices(read_other(path, options, context, None), context)
 
 
 def _copied(options: argparse.Namespace) -> dict[str, Any]:

@@ -31,7 +31,14 @@ from workbench.release.atomic import write_output
 from workbench.release.part_files import refuse_replacing_inputs
 from workbench.release.values_work import released_values
 from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
-from workbench.sanitize.intended_use import FIRST_EPSILON, Asked, Questions, Suggestion, parse_asks, suggestion
+from workbench.sanitize.intended_use import (
+    FIRST_EPSILON,
+    IntendedUse,
+    PlanQuestions,
+    Suggestion,
+    parse_uses,
+    suggestion,
+)
 from workbench.sanitize.plan import AUTO, Plan, unfilled
 from workbench.sanitize.plan_guesses import confirm, places
 from workbench.sanitize.plan_template import Draft, draft
@@ -185,17 +192,17 @@ def _persons(options: argparse.Namespace, found: tuple[str, int] | None) -> tupl
     return None, 1
 
 
-def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> Questions:
-    usual = Asked()
-    asks, target = parse_asks(options.ask.split(",")) if options.ask is not None else (usual.asks, None)
+def _questions(options: argparse.Namespace, suggested: Suggestion | None) -> IntendedUse:
+    usual = PlanQuestions()
+    asks, target = parse_uses(options.ask.split(",")) if options.ask is not None else (usual.asks, None)
     if target is not None and options.target not in (None, target):
         what = f"the target is {options.target!r}, but --ask names {target!r}"
         raise ParameterError(what, hint="change one of the two")
     needed = suggested.needed if suggested is not None else tuple(name.strip() for name in options.need.split(","))
     target = target or options.target
     needed = (*needed, target) if target is not None and target not in needed else needed
-    stated = Asked(recipient=options.recipient or usual.recipient, asks=asks, wishes=tuple(options.want))
-    return Questions(stated.recipient, needed, stated.asks, target, tuple(map(Wish.parse, stated.wishes)))
+    stated = PlanQuestions(recipient=options.recipient or usual.recipient, asks=asks, wishes=tuple(options.want))
+    return IntendedUse(stated.recipient, needed, stated.asks, target, tuple(map(Wish.parse, stated.wishes)))
 
 
 def _confirm(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, read_options, reading_words
-from workbench.cli.common_options import add_data, add_ledger, add_output, noticed, require_used
+from workbench.cli.common_options import add_data, add_ledger, add_output, report_notices, require_used
 from workbench.cli.study_options import note_study
 from workbench.cli.training_data import import_trusted
 from workbench.data.images.class_folders import is_picture
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         )
         if form:
             context.emit(Notice("info", f"read as the table of the training was: {_typed(form)}"))
-    noticed(table, context)
+    report_notices(table, context)
     shown = isinstance(table, ImageSet) and table.labelled
     if shown:
         note_study(options, context, table, "predict")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.common_options import add_ledger, add_reading, columns_text, noticed, read_as
+from workbench.cli.common_options import add_ledger, add_reading, columns_text, read_other, report_notices
 from workbench.cli.study_options import note_study
 from workbench.data.table_reader import ReadOptions
 from workbench.release.attack_inputs import rows_of_release
@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     request = read_options(options, QualityRequest)
     released = rows_of_release(options.release, ReadOptions(), context.cancel)
     names = [options.original, *([] if options.control is None else [options.control])]
-    tables = [noticed(read_as(name, options, context, released.plan), context) for name in names]
+    tables = [report_notices(read_other(name, options, context, released.plan), context) for name in names]
     for table in tables:
         note_study(options, context, table, "quality")
     note_unless_released(released.table, "quality", options.ledger, context.emit)
@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         emit=context.emit,
         cancel=context.cancel,
     )
-    return {"private": True, "beside": found.beside, **found.to_plain()}
+    return {"private": True, "beside": found.comparison_words, **found.to_plain()}
 
 
 def _text(result: Mapping[str, Any]) -> str:

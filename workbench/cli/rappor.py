@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, given_options, read_options
-from workbench.cli.common_options import add_ledger, columns_text, figure, filled, noticed, read_data, require_used
+from workbench.cli.common_options import (
+    add_ledger,
+    columns_text,
+    figure,
+    filled,
+    read_data,
+    report_notices,
+    require_used,
+)
 from workbench.cli.kind_command import Asked, KindCommand
 from workbench.cli.study_options import note_study
 from workbench.data.reading_options import merge_options
@@ -44,7 +52,7 @@ class _Encode(KindCommand):
             return read_data(options, context, plan)
         require_used(options, options.data)
         how = merge_options(read_options(options, ReadOptions), _PUBLISHED)
-        return noticed(read_table(options.data, how, cancel=context.cancel), context)
+        return report_notices(read_table(options.data, how, cancel=context.cancel), context)
 
     def facts(self, asked: Asked, done: Released | None, context: Context) -> dict[str, Any]:
         assert done is not None

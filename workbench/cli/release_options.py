@@ -59,7 +59,7 @@ def add_defuse(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--defuse-formulas", action="store_true", help=stated)
 
 
-def defusing(options: argparse.Namespace, plan: Plan) -> Plan:
+def with_defused_formulas(options: argparse.Namespace, plan: Plan) -> Plan:
     """Return the plan, in which formulas are defused where ``--defuse-formulas`` is given."""
     if not options.defuse_formulas:
         return plan
@@ -155,7 +155,9 @@ def documents_text(result: Any) -> str:
     return "".join(f"\n{stated} {result[name]}" for name, stated in words.items() if name in result)
 
 
-def place(options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS) -> Destination:
+def release_destination(
+    options: argparse.Namespace, *more: str | Path | None, formats: Mapping[str, str] = FORMATS
+) -> Destination:
     """Return where the release goes, after all that can be refused before plan and table are read."""
     sources = (options.data, getattr(options, "join", None), options.plan, options.ledger, *more)
     certificate = getattr(options, "certificate", None)

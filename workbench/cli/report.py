@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.common_options import add_ledger, add_output, add_plan_of_study, add_reading, noticed, read_as
+from workbench.cli.common_options import (
+    add_ledger,
+    add_output,
+    add_plan_of_study,
+    add_reading,
+    read_other,
+    report_notices,
+)
 from workbench.params import ParameterError
 from workbench.release.bundle import check_bundle_place
 from workbench.release.documents.risk_document import risk_document, summary_sentences
@@ -51,8 +58,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.bundle is not None:
         check_bundle_place(options.bundle, replace=options.replace)
     plan = None if options.plan is None else load_plan(options.plan)
-    original = noticed(read_as(options.original or options.data, options, context, plan), context)
-    control = None if options.control is None else read_as(options.control, options, context, plan)
+    original = report_notices(read_other(options.original or options.data, options, context, plan), context)
+    control = None if options.control is None else read_other(options.control, options, context, plan)
     report = risk_report(
         original,
         release,

@@ -14,8 +14,8 @@ from workbench.cli.common_options import (
     add_ledger,
     add_plan_of_study,
     columns_text,
-    read_as,
     read_data,
+    read_other,
     shortened,
 )
 from workbench.cli.study_options import note_study
@@ -53,7 +53,7 @@ def figures(options: argparse.Namespace, context: Context, *, anonymity: bool) -
     asked = read_options(options, RiskOptions)
     plan = None if options.plan is None else load_plan(options.plan)
     table = read_data(options, context, plan)
-    population = None if options.population is None else read_as(options.population, options, context, None)
+    population = None if options.population is None else read_other(options.population, options, context, None)
     given = [rows for rows in (table, population) if rows is not None]
     private = [rows for rows in given if not is_release(rows)]
     known = {} if options.hierarchies is None else read_hierarchies(options.hierarchies, (), asked.sensitive)

@@ -13,11 +13,11 @@ from workbench.cli.release_options import (
     add_certificate,
     add_defuse,
     add_release,
-    defusing,
-    place,
     release,
+    release_destination,
     released,
     released_text,
+    with_defused_formulas,
 )
 from workbench.params.amounts import counted
 from workbench.release.release_path import prepare_rows
@@ -37,7 +37,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     workers = engine_of(options, context)
-    to, plan = place(options), defusing(options, load_confirmed(options.plan, options.account))
+    to, plan = (
+        release_destination(options),
+        with_defused_formulas(options, load_confirmed(options.plan, options.account)),
+    )
     table = read_data(options, context, plan)
     done = release(options, context, prepare_rows(plan, table, to, workers), _copy_costs_nothing)
     return released(options, context, done, rows=done.rows)

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.cli.command import Context
 from workbench.cli.statistics import StatisticsCommand
 from workbench.release.kinds import kind
-from workbench.statistics.request import Asked
+from workbench.statistics.request import StatisticsOptions
 from workbench.statistics.sql import asked_in_sql, is_query
 
 
@@ -33,8 +33,8 @@ class _Sql(StatisticsCommand):
             options.query, options.data = options.data, options.query
         return super().run(options, context)
 
-    def request(self, options: argparse.Namespace) -> Asked:
-        return Asked(figure=asked_in_sql(options.query))
+    def request(self, options: argparse.Namespace) -> StatisticsOptions:
+        return StatisticsOptions(figure=asked_in_sql(options.query))
 
 
 COMMAND = _Sql(kind("statistics")).command()

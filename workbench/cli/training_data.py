@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.cli.command import Context, add_options, read_options
-from workbench.cli.common_options import load_confirmed, read_as, read_data, with_reading
+from workbench.cli.common_options import load_confirmed, read_data, read_other, with_reading
 from workbench.cli.model_options import one_of
 from workbench.data.images.arrays import TEST
 from workbench.data.images.image_reader import ImageOptions, has_class_folders, is_image_set, read_images
@@ -80,7 +80,7 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     facts = declared_table(options)
     network_features(facts, options.target)  # refused before a row is read
     table = read_data(options, context, facts)
-    test = None if options.test is None else read_as(options.test, options, context, facts)
+    test = None if options.test is None else read_other(options.test, options, context, facts)
     work = table_work(
         plan, facts, options.target, table, test, test_public=bool(test is not None and options.test_public)
     )

@@ -100,7 +100,7 @@ class Stage:
     measured: int
 
 
-def where_it_went(
+def accuracy_losses(
     plan: DpSgdPlan,
     data: TrainingData,
     *,

@@ -130,7 +130,7 @@ def largest_batch(setting: Setting, fit: int, device: str = "cpu") -> int:
     return last_that(fits, high // 2, high)
 
 
-def crossed_pool(fewer: Setting, more: Setting) -> str | None:
+def memory_pool_outgrown(fewer: Setting, more: Setting) -> str | None:
     """Return, in words, what the largest tensor outgrows on a GPU from one batch to another; ``None`` for nothing."""
     found: tuple[int, str] | None = None
     before, after = tensors(fewer, "cuda"), tensors(more, "cuda")
@@ -348,7 +348,7 @@ class MemoryWatch:
         self.before = self._read()
         self._highest = _highest() if device == "cpu" else 0
 
-    def look_back(self) -> None:
+    def read_peak(self) -> None:
         """Count what was in use between two looks to this phase, where the system knows: the process's own record."""
         self.look()
         highest = _highest() if self.device == "cpu" else 0
@@ -364,7 +364,7 @@ class MemoryWatch:
         if not (self._kept and self.phase == "batch"):
             self.peaks[self.phase] = max(self.peaks[self.phase], self.now)
 
-    def glance(self) -> None:
+    def look_sometimes(self) -> None:
         """Look, unless it was done just now: what is in use changes little from one step to the next."""
         now = time.monotonic()
         self._glances += 1
@@ -372,7 +372,7 @@ class MemoryWatch:
             self._looked = now
             self.look()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget what the phases took, though not the whole: what was measured was no step of the run."""
         if self.device == "cpu":
             _give_back()

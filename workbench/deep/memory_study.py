@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.deep.memory import PHASES, Setting, crossed_pool, largest_batch, phases
+from workbench.deep.memory import PHASES, Setting, largest_batch, memory_pool_outgrown, phases
 from workbench.deep.networks.images import Pixels
 from workbench.deep.networks.network import Network
 from workbench.deep.plan import CPU, CUDA, DEVICE_TITLES, OPTIMIZER_TITLES
@@ -304,7 +304,7 @@ def _jumps(study: MemoryStudy, result: StudyResult) -> Iterator[tuple[float, str
             fewer, more = (
                 setting_of(line, study.inputs, study.classes, row.batch, SLOTS[study.optimizer]) for row in (one, other)
             )
-            crossed = crossed_pool(fewer, more)
+            crossed = memory_pool_outgrown(fewer, more)
             if crossed is not None and other.peak / one.peak > steepest:
                 steepest = other.peak / one.peak
                 stated = (

@@ -183,7 +183,7 @@ def probed(
     corrected = forecast.with_step(batch, backward, step)
     corrected = _with_room(corrected, halving, min(rows, halving.physical_batch, architecture.rows_at_once()), watch)
     halving.renew()  # the rows are read first, and may have the room until a step needs it
-    watch.begin_anew()
+    watch.reset()
     return corrected
 
 

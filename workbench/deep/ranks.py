@@ -123,7 +123,7 @@ class EndedError(WorkbenchError):
     """A process that takes the steps with this one has ended."""
 
 
-class Others:
+class OtherProcesses:
     """The processes beside this one, as an engine: the sums of its batch are those of all their batches."""
 
     def __init__(self, known: _Rank, beside: list[Worker], folder: tempfile.TemporaryDirectory[str]) -> None:
@@ -258,7 +258,9 @@ def _talking() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def beside(plan: DpSgdPlan, features: Features, schedule: Schedule, device: str) -> Iterator[Others | None]:
+def other_processes(
+    plan: DpSgdPlan, features: Features, schedule: Schedule, device: str
+) -> Iterator[OtherProcesses | None]:
     """Start the processes of ``plan`` beside this one, if it has any; none of them is alive after the block.
 
     Raises:
@@ -284,7 +286,7 @@ def beside(plan: DpSgdPlan, features: Features, schedule: Schedule, device: str)
         raise ParameterError("PyTorch cannot connect processes on this computer", hint="leave --processes out")
     folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
     with folder as name, workers(count - 1, serve) as started:
-        yield Others(_Rank(plan, features, 0, device, str(Path(name) / "ranks")), started, folder)
+        yield OtherProcesses(_Rank(plan, features, 0, device, str(Path(name) / "ranks")), started, folder)
 
 
 def serve(pipe: Connection) -> None:

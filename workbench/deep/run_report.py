@@ -70,7 +70,7 @@ class RunReport:
         """The rows of the metrics table so far."""
         return tuple(self._records)
 
-    def go_on(self, former: Sequence[Record]) -> None:
+    def resume(self, former: Sequence[Record]) -> None:
         """Begin with what an earlier part of the run has recorded."""
         self._records = list(former)
 

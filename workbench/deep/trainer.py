@@ -29,7 +29,7 @@ from workbench.deep.plan import CPU, JUDGED, DpSgdPlan, Schedule
 from workbench.deep.preparation import engine_for, prepared_rows
 from workbench.deep.private_step import PrivateStep, flattened
 from workbench.deep.probe_step import HalvingClippedSum, example_of, probed, too_large, warm_up
-from workbench.deep.ranks import EndedError, Others, beside
+from workbench.deep.ranks import EndedError, OtherProcesses, other_processes
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
@@ -115,7 +115,7 @@ def train(
     device = device_of(plan.device, emit)
     options = options or RunOptions()
     # A study's coins are of one seeded stream: it takes its steps in one process.
-    started = beside(plan, data.features, schedule, device) if noise.releasable else nullcontext()
+    started = other_processes(plan, data.features, schedule, device) if noise.releasable else nullcontext()
     with computing_on(device), started as others:
         run = _Run(plan, data, schedule, device, emit, options)
         if others is not None:
@@ -153,7 +153,7 @@ class _Run:
         if device != CPU:
             emit(Notice("info", ON_GPU))
         self.sums = HalvingClippedSum(
-            lambda rows: engine_for(self.module, plan.clip, rows, self.watch.glance, plan.clipping, example),
+            lambda rows: engine_for(self.module, plan.clip, rows, self.watch.look_sometimes, plan.clipping, example),
             plan.physical_batch if self.former is None else self.former.physical_batch,
             emit,
         )
@@ -166,7 +166,7 @@ class _Run:
         self.report = RunReport(schedule, self.whole, emit, self.watch, self.forecast, corrected)
         self.report.enter("model")
         self.stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
-        self.others: Others | None = None
+        self.others: OtherProcesses | None = None
         """The processes that take the steps with this one."""
 
     def take(self, steps: Steps, cancel: CancelToken) -> None:
@@ -213,7 +213,7 @@ class _Run:
         )
         past = 0.0
         if self.former is not None:
-            report.go_on(self.former.records)
+            report.resume(self.former.records)
             past = self.former.seconds
         self.started = self.options.clock() - past
         checkpoints = Checkpoints(self.options.keep, schedule.steps, self._state, past)
@@ -236,14 +236,14 @@ class _Run:
             finish_on(self.device)
             self.seconds = self.options.clock() - self.started
             self.records = report.finish(steps.taken, curve.wait().at)
-            self.watch.look_back()
+            self.watch.read_peak()
 
     def _rows(self, cancel: CancelToken) -> tuple[Tensor, Tensor]:
         """Return what the trained layers read (n, …) and the classes (n,), on the device."""
         rows, classes = self.data.load()
         inputs = prepared_rows(self.network, rows, self.device, emit=self.emit, cancel=cancel)
         del rows
-        self.watch.look_back()
+        self.watch.read_peak()
         return inputs, torch.from_numpy(classes).to(self.device)
 
     def _ends(self, steps: Steps, cancel: CancelToken, checkpoints: Checkpoints) -> bool:

@@ -89,7 +89,7 @@ def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[t
         (name, accuracy on rows that were held out, how many they were) of each training; private.
 
     Raises:
-        WorkbenchError: as :func:`workbench.deep.accuracy_study.where_it_went`, or its process died.
+        WorkbenchError: as :func:`workbench.deep.accuracy_study.accuracy_losses`, or its process died.
         MemoryError: there was not enough memory.
     """
     from workbench.release.ledger.study_note import note_study
@@ -100,11 +100,11 @@ def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[t
 
 def study_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
     """Do the study of ``task`` in this process."""
-    from workbench.deep.accuracy_study import where_it_went
+    from workbench.deep.accuracy_study import accuracy_losses
     from workbench.deep.features import TableData
 
     data = TableData(task.features, task.rows())
-    stages = where_it_went(task.plan, data, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel)
+    stages = accuracy_losses(task.plan, data, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel)
     return tuple((stage.name, stage.accuracy, stage.measured) for stage in stages)
 
 

@@ -198,7 +198,7 @@ def cells_of(attribute: Attribute, parts: int) -> int:
     return int(min(max(upper - lower + 1, 2), parts)) if attribute.kind == "integer" else parts
 
 
-def outward(lower: float, upper: float) -> tuple[float, float]:
+def widened(lower: float, upper: float) -> tuple[float, float]:
     """Return bounds that hold ``lower`` and ``upper`` with room for the last bit of a sum, in steps of 1/1024."""
     return math.floor(lower * _STEPS - 0.5) / _STEPS, math.ceil(upper * _STEPS + 0.5) / _STEPS
 

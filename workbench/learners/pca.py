@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import plain_part
-from workbench.learners.encoding import Encoding, grid_of, outward
+from workbench.learners.encoding import Encoding, grid_of, widened
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import REDUCTION
 from workbench.params import ParameterError, Parameters, integer, real
@@ -246,7 +246,7 @@ class PCAModel(Model[Setting]):
         """The public facts about the components: their bounds hold for any row within the declared ones."""
         lowest, highest = self.setting.encoding.span(self.components_.T)
         shift = (self.components_ * self.mean_).sum(axis=1)
-        pairs = (outward(*pair) for pair in zip(lowest - shift, highest - shift, strict=True))
+        pairs = (widened(*pair) for pair in zip(lowest - shift, highest - shift, strict=True))
         return tuple(
             Attribute(name=f"component {i}", kind="real", lower=lower, upper=upper)
             for i, (lower, upper) in enumerate(pairs, start=1)

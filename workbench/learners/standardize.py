@@ -24,7 +24,7 @@ from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners.base import Answers, Model, SummingEstimator, Total
 from workbench.learners.checks import checked_columns
 from workbench.learners.denoise import Doubles, class_means, positive_mean
-from workbench.learners.encoding import outward
+from workbench.learners.encoding import widened
 from workbench.learners.queries import Query, exact_answers
 from workbench.learners.setting import FitSetting, privacy_budget
 from workbench.learners.tasks import SCALING
@@ -156,7 +156,7 @@ class Scales:
         """Return the public facts about the columns that are made."""
         made = list(self.attributes)
         for j, mean, deviation in zip(self.numeric, self.means, self.deviations, strict=True):
-            lower, upper = outward((-1 - mean) / deviation, (1 - mean) / deviation)
+            lower, upper = widened((-1 - mean) / deviation, (1 - mean) / deviation)
             made[j] = Attribute(
                 name=made[j].name,
                 kind="real",

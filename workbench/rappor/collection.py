@@ -59,7 +59,7 @@ _VALUE, _CLIENT, _COHORT = ("value",), ("client", "client_id", "user_id"), ("coh
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Parameters):
+class CollectionOptions(Parameters):
     """What a person chooses of a collection. All of it is public, except for the answers that are kept."""
 
     params: str = text(file="parameters", symbol="FILE", help="CSV: k,h,m,p,q,f")

@@ -51,7 +51,12 @@ from workbench.release.part_files import PRIVATE
 from workbench.release.signature import SUFFIX as SIGNATURE
 from workbench.release.statements import without_choice
 from workbench.release.table_output import certified_copy
-from workbench.sanitize.calibrated_columns import ProtectedColumn, each_protected_column, fits, protected_column
+from workbench.sanitize.calibrated_columns import (
+    ProtectedColumn,
+    each_protected_column,
+    fits_in_memory,
+    protected_column,
+)
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.writing import PLAIN
@@ -110,7 +115,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
             problems += _queries(document, plan)
             return problems or list(_recomputed(document, plan, release, cancel)), None
         problems += _guarantee(document, plan)
-        if not fits(plan, MOST_ENTRIES):
+        if not fits_in_memory(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
             problems += _columns(document, with_mechanisms_used(plan, document, where), cancel)

@@ -189,7 +189,7 @@ class FigureView(QWidget):
         """Return where each end label is."""
         height = self._line(self._strong)
         left, wanted = self.plot.right() + GAP, [self.to_y(label.y) for label in self._content.labels]
-        centres = spread(wanted, [height] * len(wanted), self.plot.top(), self.plot.bottom() + height / 2)
+        centres = spread_labels(wanted, [height] * len(wanted), self.plot.top(), self.plot.bottom() + height / 2)
         return [QRectF(left, y - height / 2, self._gutter() - GAP, height) for y in centres]
 
     def _badge_height(self) -> float:
@@ -346,7 +346,7 @@ def _crisp(position: float) -> float:
     return int(position) + 0.5
 
 
-def spread(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
+def spread_labels(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
     """Return the centres of labels, as close as possible to where they should be, without overlap.
 
     Minimises the sum of squared displacements subject to order and distances: with the distances taken out this is

@@ -44,7 +44,7 @@ _NAMES = tuple(field.name for field in dataclasses.fields(ErrorFacts))
 _MAY_BE_NONE = "statistic_variance"
 
 
-def kept_facts(mechanism: Mechanism, key: str, *, most: float) -> ErrorFacts | None:
+def cached_facts(mechanism: Mechanism, key: str, *, most: float) -> ErrorFacts | None:
     """Return what is kept of ``mechanism``, under a key of its cells and share; ``None`` if its ε is above ``most``."""
     path = _path(mechanism, key)
     if path is None:
@@ -65,7 +65,7 @@ def kept_facts(mechanism: Mechanism, key: str, *, most: float) -> ErrorFacts | N
     return facts if facts.exact_epsilon <= min(most, EPSILON_CAP) and facts.relations_kept <= 1 else None
 
 
-def keep_facts(mechanism: Mechanism, key: str, facts: ErrorFacts) -> None:
+def cache_facts(mechanism: Mechanism, key: str, facts: ErrorFacts) -> None:
     """Keep ``facts``, whole or not at all; a disk that cannot be written is no error: they are computed each time."""
     path = _path(mechanism, key)
     if path is None:
@@ -84,7 +84,7 @@ def keep_facts(mechanism: Mechanism, key: str, facts: ErrorFacts) -> None:
             raise
 
 
-def folder() -> Path:
+def cache_folder() -> Path:
     """Return where the facts are kept."""
     return user_cache("mechanisms")
 
@@ -93,7 +93,7 @@ def _path(mechanism: Mechanism, key: str) -> Path | None:
     """Return the file of a key; ``None`` for a mechanism of somebody else, whose code may change unseen."""
     if not mechanism.recipe.__module__.startswith(f"{workbench.__name__}."):
         return None
-    return folder() / hashlib.sha256(f"{_version()} {mechanism.name} {key}".encode()).hexdigest()
+    return cache_folder() / hashlib.sha256(f"{_version()} {mechanism.name} {key}".encode()).hexdigest()
 
 
 @cache
@@ -184,7 +184,7 @@ def each_protected_column(plan: Plan) -> Iterator[ProtectedColumn]:
         yield _protected(column, split[column.name])
 
 
-def fits(plan: Plan, most: int) -> bool:
+def fits_in_memory(plan: Plan, most: int) -> bool:
     """Return whether the tables of ``plan`` have at most ``most`` probabilities together."""
     total = 0
     for column in plan.protected:
@@ -222,7 +222,7 @@ def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple
     return tuple(sorted(fitting, key=rank))
 
 
-def offered(
+def choosable_mechanisms(
     options: tuple[tuple[Mechanism, ErrorFacts], ...], purpose: str, chosen: str = AUTO
 ) -> tuple[tuple[Mechanism, ErrorFacts], ...]:
     """Return the candidates that a person can choose from: for statistics none without an unbiased estimator.
@@ -253,7 +253,7 @@ class TableOnDemand:
         return _randomiser(self.mechanism, self.cells, floor_double(self.share)).probabilities(rows)
 
 
-def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:
+def answer_chances(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:
     """Return the chance, (k,), of each answer of the mechanism ``name`` if the true value lies in ``cell``."""
     made = _randomiser(name, cells, floor_double(share))
     chances: NDArray[np.float64] = made.channel().rows(np.array([cell]))[0]
@@ -357,9 +357,9 @@ def _facts(chosen: Mechanism, cells: Cells, epsilon: float) -> ErrorFacts:
 def _counted_facts(chosen: Mechanism, key: _Key, epsilon: float) -> ErrorFacts:
     """Return the facts of ``chosen`` on the key's cells: those on disk, or new ones, which are kept there."""
     stated = f"{key.plain()} {epsilon!r}"
-    found = kept_facts(chosen, stated, most=epsilon)
+    found = cached_facts(chosen, stated, most=epsilon)
     if found is None:
         check_here()
         found = error_profile(_KEPT.get(chosen.name, key, epsilon), key.cells).facts
-        keep_facts(chosen, stated, found)
+        cache_facts(chosen, stated, found)
     return found

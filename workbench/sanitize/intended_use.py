@@ -1,8 +1,8 @@
 """Who gets a release, which columns they need and what they will ask of it: public choices, and the plan they lead to.
 
-:class:`Questions` has all answers; :class:`Asked` is the part of them that a plan's file has in ``[questions]`` (the
-needed columns and the target are in its columns); :class:`Ask` is one choice of what is asked. :func:`suggestion` uses
-only names, kinds and counts of the columns; no other fact of the rows.
+:class:`IntendedUse` has all answers; :class:`PlanQuestions` is the part of them that a plan's file has in
+``[questions]`` (the needed columns and the target are in its columns); :class:`UseOption` is one choice of what is
+asked. :func:`suggestion` uses only names, kinds and counts of the columns; no other fact of the rows.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ RECIPIENTS = (
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One thing that recipients may do with a release (the noise source of a release is another ``Ask``)."""
+class UseOption:
+    """One thing that recipients may do with a release."""
 
     name: str  # one word, as files and options write it
     title: str
@@ -74,29 +74,29 @@ AVERAGES, PAIRS, MODEL, ROWS, FIGURES = NAMES = ("averages", "pairs", "model", "
 WAYS = A_MODEL, SYNTHETIC, A_FEW, NOISY = ("model", "synthetic", "statistics", "rows")
 """The ways to release; of two that suit the answers as well, the first is advised."""
 
-ASKS = (
-    Ask(
+USE_OPTIONS = (
+    UseOption(
         AVERAGES,
         "Averages and shares",
         "Means, percentages and histograms of single columns",
         (A_FEW, SYNTHETIC, NOISY),
     ),
-    Ask(
+    UseOption(
         PAIRS,
         "Relations between columns",
         "Tables of two columns, correlations, differences between groups",
         (SYNTHETIC, NOISY),
     ),
-    Ask(MODEL, "Train a model of", "Predict one column from the others", (A_MODEL, SYNTHETIC, NOISY)),
-    Ask(ROWS, "Look at rows", "Open a table row by row, where each value may be far off", (NOISY, SYNTHETIC)),
-    Ask(FIGURES, "A few exact figures", "A handful of figures, each as accurate as ε allows", (A_FEW,)),
+    UseOption(MODEL, "Train a model of", "Predict one column from the others", (A_MODEL, SYNTHETIC, NOISY)),
+    UseOption(ROWS, "Look at rows", "Open a table row by row, where each value may be far off", (NOISY, SYNTHETIC)),
+    UseOption(FIGURES, "A few exact figures", "A handful of figures, each as accurate as ε allows", (A_FEW,)),
 )
 
 _ASK_OF = {CORRELATION: PAIRS, MEDIAN: FIGURES, QUANTILE: FIGURES, MODEL: MODEL, ROWS: ROWS}
 """Which ask a question belongs to, by what it asks; any other is of averages and shares."""
 
 
-def ask_of(asked: str, by: Sequence[str]) -> str:
+def use_of(asked: str, by: Sequence[str]) -> str:
     """Return the ask that a question belongs to: exact figures, where only statistics say how near they are."""
     return FIGURES if by else _ASK_OF.get(asked, AVERAGES)
 
@@ -106,8 +106,8 @@ def recipient(name: str) -> Recipient:
     return next(each for each in RECIPIENTS if each.name == name)
 
 
-def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
-    """Return the names of :data:`ASKS` in ``words``, in that order, and the column to predict, of ``model:COLUMN``.
+def parse_uses(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """Return the names of :data:`USE_OPTIONS` in ``words``, in that order, and the column of ``model:COLUMN``.
 
     Raises:
         ParameterError: a word is not known, or a model names no column.
@@ -123,7 +123,7 @@ def parse_asks(words: Sequence[str]) -> tuple[tuple[str, ...], str | None]:
             raise ParameterError(f"{word!r} is not known{did_you_mean(name, NAMES)}", hint=hint)
         asks.append(name)
         target = column or target
-    return Asked(asks=tuple(dict.fromkeys(asks))).asks, target
+    return PlanQuestions(asks=tuple(dict.fromkeys(asks))).asks, target
 
 
 def recipient_at(epsilon: Decimal) -> Recipient:
@@ -133,7 +133,7 @@ def recipient_at(epsilon: Decimal) -> Recipient:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Parameters):
+class PlanQuestions(Parameters):
     """The table ``[questions]`` of a plan. Actions and roles of the columns say which are needed, and the target."""
 
     recipient: str = choice(
@@ -148,7 +148,7 @@ class Asked(Parameters):
         return "for" if name == "recipient" else name
 
     def __post_init__(self) -> None:
-        """Check the values; the asks take the order of :data:`ASKS`, the wishes their usual form."""
+        """Check the values; the asks take the order of :data:`USE_OPTIONS`, the wishes their usual form."""
         super().__post_init__()
         for name in self.asks:
             if name not in NAMES:
@@ -160,19 +160,19 @@ class Asked(Parameters):
 
 
 @dataclass(frozen=True)
-class Questions:
+class IntendedUse:
     """The answers to all three questions."""
 
     recipient: str = "anyone"  # the name of one of `RECIPIENTS`
     needed: tuple[str, ...] = ()  # the columns that are released, in the table's order
-    asks: tuple[str, ...] = (AVERAGES, PAIRS)  # names of `ASKS`, in their order
+    asks: tuple[str, ...] = (AVERAGES, PAIRS)  # names of `USE_OPTIONS`, in their order
     target: str | None = None  # the column to predict; `None` where there is none
     wishes: tuple[Wish, ...] = ()  # figures that must be close to the truth, with their margins
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> PlanQuestions:
         """What a plan's file says of them."""
-        return Asked(recipient=self.recipient, asks=self.asks, wishes=tuple(w.text for w in self.wishes))
+        return PlanQuestions(recipient=self.recipient, asks=self.asks, wishes=tuple(w.text for w in self.wishes))
 
     @property
     def most(self) -> Decimal:
@@ -194,12 +194,12 @@ class Questions:
     @cached_property
     def answers(self) -> tuple[str, ...]:
         """The asks, with those that the wishes belong to: exact figures by default."""
-        given = {*self.asks, *(ask_of(wish.asked, wish.by) for wish in self.wishes_of(self.needed))}
+        given = {*self.asks, *(use_of(wish.asked, wish.by) for wish in self.wishes_of(self.needed))}
         return tuple(name for name in NAMES if name in given) or (FIGURES,)
 
     def left_out(self, way: str) -> tuple[str, ...]:
         """Return the answers that ``way`` does not give, whatever ε."""
-        return tuple(ask.name for ask in ASKS if ask.name in self.answers and way not in ask.ways)
+        return tuple(ask.name for ask in USE_OPTIONS if ask.name in self.answers and way not in ask.ways)
 
     @cached_property
     def ways(self) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ class Questions:
         Noisy rows are the last, except for those who only look at rows.
         """
         every = any(not self.left_out(way) for way in WAYS)
-        asked = [ask for ask in ASKS if ask.name in self.answers and (every or ask.name != FIGURES)]
+        asked = [ask for ask in USE_OPTIONS if ask.name in self.answers and (every or ask.name != FIGURES)]
         found = [way for way in WAYS if all(way in ask.ways for ask in asked)]
         last = NOISY if len(self.answers) > 1 else ""
         return tuple(sorted(found, key=lambda way: (way == last, sum(ask.ways.index(way) for ask in asked))))
@@ -219,7 +219,7 @@ class Questions:
         """The way that suits best: ``rows``, ``synthetic``, ``statistics`` or ``model``."""
         return self.ways[0]
 
-    def of(self, answers: Iterable[str]) -> Questions:
+    def of(self, answers: Iterable[str]) -> IntendedUse:
         """Return them with ``answers`` alone."""
         return replace(self, asks=tuple(answers), wishes=())
 
@@ -264,17 +264,17 @@ class PlannedColumn(Protocol):
         ...
 
 
-def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: Asked | None) -> Questions:
+def questions_of(columns: Sequence[PlannedColumn], epsilon: Decimal, asked: PlanQuestions | None) -> IntendedUse:
     """Return the answers that a plan has; for a plan without questions, those that fit its ε and target."""
     target = next((c.name for c in columns if c.role == "target" and c.action != DROPPED), None)
     if asked is None:
         model = (MODEL,) if target is not None else ()
-        asked = Asked(recipient=recipient_at(epsilon).name, asks=(AVERAGES, PAIRS, *model))
+        asked = PlanQuestions(recipient=recipient_at(epsilon).name, asks=(AVERAGES, PAIRS, *model))
     needed = tuple(c.name for c in columns if c.action != DROPPED)
-    return Questions(asked.recipient, needed, asked.asks, target, tuple(map(Wish.parse, asked.wishes)))
+    return IntendedUse(asked.recipient, needed, asked.asks, target, tuple(map(Wish.parse, asked.wishes)))
 
 
-def changes(questions: Questions, columns: Sequence[PlannedColumn]) -> dict[str, dict[str, Any]]:
+def changes(questions: IntendedUse, columns: Sequence[PlannedColumn]) -> dict[str, dict[str, Any]]:
     """Return what the answers change in a plan, by column: action, role and purpose.
 
     Columns that are not needed are dropped; needed ones that were dropped are protected; no other action changes.
@@ -343,7 +343,7 @@ class Suggestion:
     why_not: Mapping[str, str] = field(default_factory=dict)  # the reason of each column that is not
     identifiers: tuple[str, ...] = ()  # those of them that identify a person by themselves
     target: str | None = None  # the column to predict if somebody wants to, by its name; `None` if no name says so
-    asked: Asked = field(default_factory=Asked)  # the other answers that are suggested
+    asked: PlanQuestions = field(default_factory=PlanQuestions)  # the other answers that are suggested
 
     @property
     def left_out_in_words(self) -> str:

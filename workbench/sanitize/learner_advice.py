@@ -33,7 +33,7 @@ ADVICE = (
 
 
 @dataclass(frozen=True)
-class Fitting:
+class SuitableLearners:
     """The learners that can be trained on a table, and the others."""
 
     # Those that predict the target, the advised one first, those that pay for each prediction last.
@@ -60,7 +60,7 @@ def require_learnable(chosen: Learner, plan: Plan, target: str | None) -> None:
     _check(chosen, *_facts(plan, target))
 
 
-def learnable(plan: Plan, target: str | None) -> Callable[[Learner], bool]:
+def can_learn(plan: Plan, target: str | None) -> Callable[[Learner], bool]:
     """Return whether :func:`require_learnable` has nothing against a learner, as a function of the learner."""
     facts = _facts(plan, target)  # once, not for each of the learners
 
@@ -85,7 +85,7 @@ def _check(chosen: Learner, features: list[Attribute], target: Attribute) -> Non
     chosen.require(features, target)
 
 
-def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting:
+def suitable_learners(epsilon: float, fits: Callable[[Learner], bool]) -> SuitableLearners:
     """Return the learners that fit, the one advised at ``epsilon``, and those that do not fit."""
     found = [entry for entry in learners.LEARNERS if fits(entry)]
     unfit = tuple(entry for entry in learners.LEARNERS if entry not in found)
@@ -99,4 +99,4 @@ def fitting_learners(epsilon: float, fits: Callable[[Learner], bool]) -> Fitting
     predicting.sort(key=lambda entry: (entry.name != advised, entry.each_prediction))
     title = next((entry.title for entry in found if entry.name == advised), "")
     stated = f"{title} is recommended: {why}." if why else ""
-    return Fitting(tuple(predicting), others, advised, stated, unfit)
+    return SuitableLearners(tuple(predicting), others, advised, stated, unfit)

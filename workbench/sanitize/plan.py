@@ -39,7 +39,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 from workbench.sanitize.budget_split import shares, total
-from workbench.sanitize.intended_use import Asked
+from workbench.sanitize.intended_use import PlanQuestions
 from workbench.sanitize.writing import Writing, shielded
 
 AUTO = "auto"
@@ -148,7 +148,9 @@ class Plan(Parameters):
     )
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
     writing: Writing | None = nested(Writing, default=None, help="how a text file is written")  # noqa: RUF009
-    questions: Asked | None = nested(Asked, default=None, help="what the release is for, and who receives it")  # noqa: RUF009
+    questions: PlanQuestions | None = nested(  # noqa: RUF009
+        PlanQuestions, default=None, help="what the release is for, and who receives it"
+    )
     columns: tuple[Column, ...] = records(Column, help="the columns")
 
     @classmethod

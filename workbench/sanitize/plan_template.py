@@ -19,7 +19,7 @@ from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.data_dictionary import IDENTIFIER, NUMERIC, Entry, changes, not_in_table
-from workbench.sanitize.intended_use import STATISTICS, Questions, Suggestion
+from workbench.sanitize.intended_use import STATISTICS, IntendedUse, Suggestion
 from workbench.sanitize.plan import AUTO, REPLACE, UNFILLED, Column, Plan, unfilled
 from workbench.sanitize.plan_guesses import Guess, raw_guesses
 
@@ -64,7 +64,7 @@ def draft(
     reading: Reading | None = None,
     join: Join | None = None,
     dictionary: Sequence[Entry] = (),
-    questions: Questions | None = None,
+    questions: IntendedUse | None = None,
     suggested: Suggestion | None = None,
     labelled: Mapping[str, Sequence[str]] = MappingProxyType({}),
     unit: str | None = None,
@@ -165,7 +165,7 @@ def _require_columns(named: Sequence[str], names: Sequence[str]) -> None:
         )
 
 
-def _answered(questions: Questions, tables: Sequence[dict[str, Any]], epsilon: float) -> dict[str, Any]:
+def _answered(questions: IntendedUse, tables: Sequence[dict[str, Any]], epsilon: float) -> dict[str, Any]:
     """Give each released column the purpose that the questions call for; return what the plan says of them."""
     questions.require_offered(epsilon)
     released = [table for table in tables if table["action"] != "drop"]

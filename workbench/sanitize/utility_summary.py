@@ -20,7 +20,7 @@ EVENLY = "This assumes values spread evenly over the declared range; values that
 """What the part of a correlation that is left rests on, in a sentence."""
 
 
-def relations_fade(kept: float, purpose: str) -> bool:
+def loses_relations(kept: float, purpose: str) -> bool:
     """Return whether a column released for single values loses most of its relations with other columns.
 
     Means and counts do not rest on relations: a column that is for these is not warned of.
@@ -34,7 +34,7 @@ def kept_words(kept: float) -> str:
     return "less than 1 %" if percent < 1 else f"about {percent:.0f} %"
 
 
-def hardly_survives(error: float, constant_error: float) -> bool:
+def little_better_than_constant(error: float, constant_error: float) -> bool:
     """Return whether a released value with this expected error is hardly more accurate than a constant."""
     return not error < HARDLY * constant_error
 
@@ -44,7 +44,7 @@ def statistic_is_noise(standard_error: float | None, constant_error: float) -> b
 
     The standard error is ``None`` without an unbiased estimator.
     """
-    return standard_error is None or hardly_survives(NORMAL_95 * standard_error, constant_error)
+    return standard_error is None or little_better_than_constant(NORMAL_95 * standard_error, constant_error)
 
 
 MOST_NAMED = 4  # columns that a sentence names one by one
@@ -56,7 +56,7 @@ RELATIONS_WAYS_OUT = (
 
 
 @dataclass(frozen=True)
-class Learnt:
+class UsefulFigure:
     """A statistic of one column that the released table gives away, with its error."""
 
     name: str
@@ -73,7 +73,7 @@ def half_length(column: ColumnForecast, rows: int) -> float | None:
 def mostly_noise(column: ColumnForecast, rows: int) -> bool:
     """Return whether the column is hardly more useful for its purpose than a constant answer, which is free."""
     if column.purpose == "values":
-        return hardly_survives(column.expected_absolute_error, column.constant_error)
+        return little_better_than_constant(column.expected_absolute_error, column.constant_error)
     standard_error = None if column.statistic_sd is None else column.statistic_sd / math.sqrt(max(rows, 1))
     return statistic_is_noise(standard_error, column.constant_error)
 
@@ -88,12 +88,12 @@ def is_mostly_noise(forecast: Forecast, rows: int) -> bool:
     return 2 * len(noisy_columns(forecast, rows)) > len(forecast.columns)
 
 
-def faded_columns(forecast: Forecast) -> tuple[ColumnForecast, ...]:
+def columns_losing_relations(forecast: Forecast) -> tuple[ColumnForecast, ...]:
     """Return the columns for single values that lose most of their relations with others, the weakest first.
 
     A column that is mostly noise is among them: that its values say little does not contradict that its relations do.
     """
-    found = [c for c in forecast.columns if relations_fade(c.relations_kept, c.purpose)]
+    found = [c for c in forecast.columns if loses_relations(c.relations_kept, c.purpose)]
     return tuple(sorted(found, key=lambda c: c.relations_kept))
 
 
@@ -102,7 +102,7 @@ def relations_words(forecast: Forecast) -> str:
 
     It is empty where none does, and where there is only one column, which has no relations.
     """
-    found = faded_columns(forecast) if len(forecast.columns) > 1 else ()
+    found = columns_losing_relations(forecast) if len(forecast.columns) > 1 else ()
     if not found:
         return ""
     stated = ", ".join(f"{c.name} to {kept_words(c.relations_kept)}" for c in found[:MOST_NAMED])
@@ -111,7 +111,7 @@ def relations_words(forecast: Forecast) -> str:
     return f"Relations with other columns shrink: {stated}. {EVENLY}"
 
 
-def learnt(forecast: Forecast, rows: int) -> tuple[Learnt, ...]:
+def useful_figures(forecast: Forecast, rows: int) -> tuple[UsefulFigure, ...]:
     """Return what a recipient can learn of each column with less error than without the table.
 
     A mean counts where its interval is shorter than the error of a constant answer, shares where it is shorter than
@@ -124,5 +124,5 @@ def learnt(forecast: Forecast, rows: int) -> tuple[Learnt, ...]:
             continue
         even = 1 - column.constant_error  # of names: the share of each, were all alike
         if half < (column.constant_error if column.numeric else even):
-            found.append(Learnt(column.name, column.numeric, half))
+            found.append(UsefulFigure(column.name, column.numeric, half))
     return tuple(found)

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.figure import MISSING, Figure, Source, within
+from workbench.statistics.figure import MISSING, Figure, Source, clipped_figure
 from workbench.statistics.request import COUNT, TABLE, Statistic
 
 MARGIN = "margin"
@@ -158,7 +158,7 @@ class Margins:
             return math.inf
         return float((wanted[wanted > 0] / known[wanted > 0]).sum()) * self._cost(self.weights) ** 2
 
-    def fallen(self) -> Margins:
+    def minimised(self) -> Margins:
         """Return the question with weights at a minimum of the error.
 
         With shares of the precision of each part, the error is at most a sum over sets, which has its minimum in closed
@@ -262,13 +262,13 @@ class Margins:
         widths, limits = self._widths(query), (0, query.rows)
         whole = float(widths[(1,) * len(by)])
         for group, value in zip(query.groups.labels(), raw.ravel().tolist(), strict=True) if COUNT in wanted else ():
-            yield within(query, COUNT, group, "", value, whole, limits, sparse=value <= whole)
+            yield clipped_figure(query, COUNT, group, "", value, whole, limits, sparse=value <= whole)
         if TABLE in wanted:
             most = next(ask.ways for ask in query.asks if ask.statistic == TABLE) or raw.ndim
             yield from _table(query, raw, self.nearest(raw, total), most, lambda kept: float(widths[kept]))
         if not query.complete:
             left, width = query.rows - float(raw.sum()), float(widths[(0,) * len(by)])
-            yield within(
+            yield clipped_figure(
                 query, MISSING, "", "in no group, or without a value", left, width, limits, sparse=left <= width
             )
 
@@ -340,7 +340,7 @@ def _best(sizes: tuple[int, ...], ways: tuple[int, ...], known: bool, gaussian: 
     if not load.wanted.any():  # every column has one value, and the number of rows is public
         return Margins(load, gaussian, none, columns == 0)
     if gaussian:
-        return Margins(load, True, (True,) * len(sizes), load.wanted > 0).fallen().whole()
+        return Margins(load, True, (True,) * len(sizes), load.wanted > 0).minimised().whole()
     most_ways, every = max(ways), len(sizes)
     starts = [columns <= size for size in sorted({most_ways, min(most_ways + 1, every), every})]
     starts += [columns == size for size in sorted({most_ways, every})]
@@ -349,7 +349,7 @@ def _best(sizes: tuple[int, ...], ways: tuple[int, ...], known: bool, gaussian: 
         for start in starts:
             begun = Margins(load, False, centred, start)
             if begun.length <= most and begun.error < math.inf:
-                found += [begun.fallen().whole(least) for least in _SMALL]
+                found += [begun.minimised().whole(least) for least in _SMALL]
     # The last one is the plain table: cells that have to be above 0 help it most, as most tables have many empty ones.
     best = min(found, key=lambda one: one.error)
     return best if best.error < _CLEARLY * found[-1].error else found[-1]

@@ -208,7 +208,7 @@ class DrawnQuantiles:
         return drawn, borders, counts
 
 
-class HeldByGroups:
+class GroupValues:
     """The values of rows that are read part by part, as cells of a lattice, for each group.
 
     Of rows in one cell only the number is kept; the last ones that came are kept as they are until they are as many.

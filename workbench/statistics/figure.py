@@ -82,7 +82,7 @@ class Figure:
     source: str  # the query it was read from
 
 
-def within(
+def clipped_figure(
     query: Source,
     statistic: str,
     group: str,

@@ -17,7 +17,7 @@ from workbench.params import ParameterError
 from workbench.privacy.central.quantile_choice import simple
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.contingency import plain_table
-from workbench.statistics.figure import MISSING, Figure, within
+from workbench.statistics.figure import MISSING, Figure, clipped_figure
 from workbench.statistics.interval_widths import Widths, ratio_interval
 from workbench.statistics.products import summed
 from workbench.statistics.queries import CENTRED, CHOICE, DRAWN, PAIR, SPREAD, Query
@@ -75,13 +75,13 @@ def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple
     if not query.complete:
         left, width = query.rows - float(answer.sum()), query.widths.sum(tuple(noises))
         where = "in no group, or without a value" if query.groups.by else ""
-        yield within(query, MISSING, "", where, left, width, (0, query.rows), sparse=left <= width)
+        yield clipped_figure(query, MISSING, "", where, left, width, (0, query.rows), sparse=left <= width)
 
 
 def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
     width, wanted = query.widths.count(), [ask.statistic for ask in query.asks]
     for group, value in zip(query.groups.labels(), answer, strict=True) if COUNT in wanted else ():
-        yield within(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
+        yield clipped_figure(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
     if TABLE in wanted:
         yield from plain_table(query, answer)
     yield from _remainder(query, answer, ((1.0, len(answer)),))
@@ -109,10 +109,10 @@ def _centred(query: Query, total: float) -> Iterator[Figure]:
     off, width = half * total / query.size, half * query.widths.smooth(((1.0, 1),))
     for ask in query.asks:
         if ask.statistic == SUM:
-            yield within(query, SUM, "", "", n * centre + off, width, (n * lower, n * upper), sparse=n == 0)
+            yield clipped_figure(query, SUM, "", "", n * centre + off, width, (n * lower, n * upper), sparse=n == 0)
         else:
             rows = max(n, 1)
-            yield within(query, MEAN, "", "", centre + off / rows, width / rows, (lower, upper), sparse=n == 0)
+            yield clipped_figure(query, MEAN, "", "", centre + off / rows, width / rows, (lower, upper), sparse=n == 0)
 
 
 def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
@@ -126,11 +126,11 @@ def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         sparse = count <= counted
         for ask in query.asks:
             if ask.statistic == COUNT:
-                yield within(query, COUNT, group, "", count, counted, (0, n), sparse=sparse)
+                yield clipped_figure(query, COUNT, group, "", count, counted, (0, n), sparse=sparse)
             elif ask.statistic == SUM:
                 width = query.widths.smooth(((abs(upper), 1), (abs(lower), 1)))
                 limits = (min(0.0, n * lower), max(0.0, n * upper))
-                yield within(query, SUM, group, "", upper * above + lower * below, width, limits, sparse=sparse)
+                yield clipped_figure(query, SUM, group, "", upper * above + lower * below, width, limits, sparse=sparse)
             else:
                 low, high = ratio_interval(float(above), count, 0.0, 1.0, widths)
                 part = float(np.clip(above / count, low, high)) if count > 0 else (low + high) / 2
@@ -184,10 +184,10 @@ def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         if HISTOGRAM in wanted:
             for label, value in zip(labels, counts, strict=True):
                 sparse = value <= width
-                yield within(query, HISTOGRAM, group, label, float(value), width, (0, n), sparse=sparse)
+                yield clipped_figure(query, HISTOGRAM, group, label, float(value), width, (0, n), sparse=sparse)
             for label, value in zip(labels, counts, strict=True):
                 at = float(value) / max(n, 1), width / max(n, 1)
-                yield within(query, _share(query, SHARE), group, label, *at, (0, 1), sparse=value <= width)
+                yield clipped_figure(query, _share(query, SHARE), group, label, *at, (0, 1), sparse=value <= width)
             if query.bins.column.numeric:
                 yield from _cumulative(query, group, counts)
         if TOP in wanted:
@@ -214,7 +214,7 @@ def _top(query: Query, group: str, counts: NDArray[np.float64], places: int) -> 
     labels, width = query.bins.labels(), query.widths.count(together=len(counts))
     for place in np.argsort(-counts, kind="stable")[:places].tolist():
         value, limits = float(counts[place]), (0, query.rows)
-        yield within(query, TOP, group, labels[place], value, width, limits, sparse=value <= width)
+        yield clipped_figure(query, TOP, group, labels[place], value, width, limits, sparse=value <= width)
 
 
 def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterator[Figure]:
@@ -227,7 +227,7 @@ def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterat
             part = (j + 1) / k
             value, weights = value + part * (n - float(below[-1])), ((1 - part, j + 1), (part, k - j - 1))  # type: ignore[assignment]
         width = query.widths.sum(weights)
-        yield within(
+        yield clipped_figure(
             query, _share(query, CUMULATIVE), group, labels[j], value / n, width / n, (0, 1), sparse=value <= width
         )
 
@@ -317,7 +317,9 @@ def _mean(query: Query, group: str, counts: NDArray[np.float64], *, sparse: bool
         centre, n = (lower + upper) / 2, max(query.rows, 1)
         weights = tuple((abs(float(v) - centre), 1) for v in values)
         off, width = float(((values - centre) * counts).sum()), query.widths.sum(weights)
-        return within(query, MEAN, group, "", centre + off / n, width / n, (lower, upper), sparse=query.rows == 0)
+        return clipped_figure(
+            query, MEAN, group, "", centre + off / n, width / n, (lower, upper), sparse=query.rows == 0
+        )
     total, summed = float(counts.sum()), float((values * counts).sum())
     widths = np.array(
         [query.widths.sum(tuple((abs(float(v) - m), 1) for v in values)) for m in np.linspace(lower, upper, _POINTS)]

@@ -49,7 +49,7 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.bins import FINE, GROUPING, NOBODY, Bins, Groups, Periods, ReadRows, require_countable
 from workbench.statistics.contingency import MOST_COLUMNS, Margins, Workload
-from workbench.statistics.drawn_quantiles import DrawnQuantiles, HeldByGroups, drawn_error
+from workbench.statistics.drawn_quantiles import DrawnQuantiles, GroupValues, drawn_error
 from workbench.statistics.figure import Source
 from workbench.statistics.interval_widths import laplace_width
 from workbench.statistics.products import Products, bernstein, whole_parts
@@ -71,7 +71,7 @@ from workbench.statistics.request import (
     Request,
     Statistic,
     protected,
-    without_period,
+    split_period,
 )
 from workbench.work.ask import Ask
 from workbench.work.work import ColumnReader
@@ -146,7 +146,7 @@ class Query(Source):
         """
         return counted((self,), rows)[self.label]
 
-    def of_part(self, rows: ReadRows, held: HeldByGroups | None) -> NDArray[Any]:
+    def of_part(self, rows: ReadRows, held: GroupValues | None) -> NDArray[Any]:
         """Return what some rows add to the exact answer; of quantiles the cells of their values."""
         groups = self.groups.codes(rows) if self.groups.by else None
         if self.form in (COUNT, TABLE, HISTOGRAM, CHOICE, RANGES):
@@ -216,7 +216,7 @@ class Counted(ColumnReader):
         order = dict.fromkeys([*columns, *grids])
         super().__init__([partial(_cells, grids[name]) for name in order])
         self._queries = tuple(queries)
-        self._held = {q.label: HeldByGroups(q.drawn, q.groups.count) for q in queries if q.drawn is not None}
+        self._held = {q.label: GroupValues(q.drawn, q.groups.count) for q in queries if q.drawn is not None}
         self._sums: dict[str, NDArray[np.int64]] = {}
 
     def opened(self, part: Table) -> ReadRows:
@@ -391,7 +391,7 @@ def _query(query: _Open, share: Share, rows: int) -> Query:
 
 
 def _group_bins(plan: Plan, named: str) -> Bins:
-    name, period = without_period(named, [column.name for column in plan.columns])
+    name, period = split_period(named, [column.name for column in plan.columns])
     column = protected(plan, name)
     return Bins.of(column, None, GROUPING) if period is None else Periods.between(column, period)
 

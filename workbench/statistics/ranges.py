@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.statistics.figure import Figure, Source, within
+from workbench.statistics.figure import Figure, Source, clipped_figure
 from workbench.statistics.interval_widths import Widths
 from workbench.statistics.request import Statistic
 
@@ -144,7 +144,7 @@ class Ranges:
         for group, counts in zip(query.groups.labels(), upto, strict=True):
             for label, value, width in zip(labels, counts.tolist(), widths, strict=True):
                 limits = (0, query.rows)
-                yield within(query, ROWS_UP_TO, group, label, value, width, limits, sparse=value <= width)
+                yield clipped_figure(query, ROWS_UP_TO, group, label, value, width, limits, sparse=value <= width)
 
     def _widths(self, query: Source) -> list[float]:
         """Return the half-widths of the counts up to each bin's end; half a row is added for the noise being whole."""

@@ -129,7 +129,7 @@ class Request(Parameters):
             if key in seen:
                 raise ParameterError(f"the {ask.called} is requested twice", hint="leave one out")
             seen.add(key)
-            named = [*(without_period(name, names)[0] for name in ask.by or ()), *ask.columns]
+            named = [*(split_period(name, names)[0] for name in ask.by or ()), *ask.columns]
             for at, name in enumerate(named):
                 protected(plan, name)
                 if name in named[:at]:
@@ -139,7 +139,7 @@ class Request(Parameters):
         return self
 
 
-def without_period(named: str, names: Collection[str]) -> tuple[str, str | None]:
+def split_period(named: str, names: Collection[str]) -> tuple[str, str | None]:
     """Return the column that makes groups, and the period behind its colon; the whole name of a column goes first."""
     name, _, period = named.rpartition(":")
     return (name, period) if period in PERIODS and name and named not in names else (named, None)
@@ -220,7 +220,7 @@ def _columns(symbol: str, help_text: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked(Parameters):
+class StatisticsOptions(Parameters):
     """What a person chooses: columns by statistic (``Age:20``: bins, ``Age:0.1,0.5``: quantiles), or a request."""
 
     count: tuple[str, ...] | None = _columns("COL", "number of rows with a value in COL (with --by: in each group)")

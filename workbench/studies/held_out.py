@@ -113,7 +113,7 @@ class HeldOut:
             said,
             scores,
             distances_of(model, attributes, X),
-            rebuilt_of(model, attributes, X, said),
+            reconstructions_of(model, attributes, X, said),
             tuple(j for j, attribute in enumerate(attributes) if attribute.numeric),
         )
 
@@ -158,7 +158,7 @@ def distances_of(model: Any, attributes: Sequence[Attribute], X: NDArray[np.floa
     return nearest
 
 
-def rebuilt_of(
+def reconstructions_of(
     model: Any, attributes: Sequence[Attribute], X: NDArray[np.float64], said: NDArray[Any]
 ) -> tuple[Doubles, Doubles] | None:
     """Return the encoded rows (n, D) and those made of a model's answers, or ``None`` where it makes none."""

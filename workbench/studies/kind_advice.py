@@ -20,8 +20,8 @@ from workbench.sanitize.intended_use import (
     NOISY,
     RECIPIENTS,
     WAYS,
-    Questions,
-    ask_of,
+    IntendedUse,
+    use_of,
 )
 from workbench.sanitize.intended_use import PAIRS as PAIRED
 from workbench.sanitize.intended_use import ROWS as LOOKED_AT
@@ -52,7 +52,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Way:
+class KindResult:
     """One way to release."""
 
     name: str  # `rows`, `synthetic`, `statistics` or `model`
@@ -82,20 +82,20 @@ class Advice:
     Where nothing that suits answers anything, all ways are compared.
     """
 
-    ways: tuple[Way, ...]  # all four
+    ways: tuple[KindResult, ...]  # all four
     plan: Plan  # whose ε it is about
     forecast: Forecast
     rows: int
     questions: tuple[Question, ...]  # what the ways are compared by, in the order of their answers
-    asked: Questions  # what is asked
+    asked: IntendedUse  # what is asked
 
-    def _named(self, name: str) -> Way:
+    def _named(self, name: str) -> KindResult:
         return next(way for way in self.ways if way.name == name)
 
-    def _near(self, way: Way, ask: str) -> int | None:
+    def _near(self, way: KindResult, ask: str) -> int | None:
         """Return how many questions of an ask a way answers; ``None`` where that is not known yet, or there is none."""
         pairs = zip(self.questions, way.answers, strict=True)
-        marks = [answer.mark for question, answer in pairs if ask_of(question.asked, question.by) == ask]
+        marks = [answer.mark for question, answer in pairs if use_of(question.asked, question.by) == ask]
         return None if not marks or NOT_KNOWN in marks else marks.count(YES)
 
     @cached_property
@@ -104,12 +104,12 @@ class Advice:
         return tuple(ask for ask in self.asked.answers if all(self._near(way, ask) == 0 for way in self.ways))
 
     @cached_property
-    def ruling(self) -> Questions:
+    def ruling(self) -> IntendedUse:
         """The answers that decide which ways suit."""
         return self.asked.of([ask for ask in self.asked.answers if ask not in self.nowhere] or self.asked.answers)
 
     @cached_property
-    def best(self) -> Way:
+    def best(self) -> KindResult:
         """The way that is advised."""
         suiting = self.ruling.ways
         able = [self._named(name) for name in suiting if not self._named(name).problem] or [self._named(suiting[0])]
@@ -165,7 +165,7 @@ class Advice:
             return f"Synthetic rows are recommended: statistics answer more questions, but not {left}."
         return _compared(best, self.ways, self.forecast, self.rows)
 
-    def second(self, way: Way) -> tuple[str, str] | None:
+    def second(self, way: KindResult) -> tuple[str, str] | None:
         """Return the way of a second release, for what ``way`` leaves out or answers less of, and what both cost."""
         missing = [ask for ask in self.asked.answers if ask not in self.nowhere and self._misses(way, ask)]
         if not missing:
@@ -185,12 +185,12 @@ class Advice:
             cost = f"Together they cost ε = {both}."
         return name, f"{said} {cost}"
 
-    def _misses(self, way: Way, ask: str) -> bool:
+    def _misses(self, way: KindResult, ask: str) -> bool:
         own = self._near(way, ask)
         less = own is not None and any((self._near(other, ask) or 0) > own for other in self.ways)
         return less or ask in self.asked.left_out(way.name)
 
-    def _gives_more(self, name: str, way: Way, ask: str) -> bool:
+    def _gives_more(self, name: str, way: KindResult, ask: str) -> bool:
         """Return whether a second release of the way ``name`` gives more of an answer than ``way``."""
         if ask in self.asked.left_out(name):
             return False
@@ -210,12 +210,12 @@ _GIVEN = {
 """The words of an answer that a way gives; those of a model name its target."""
 
 
-def _given(asked: Questions, answers: Iterable[str]) -> str:
+def _given(asked: IntendedUse, answers: Iterable[str]) -> str:
     """Return answers in words."""
     return together([_GIVEN.get(name, f"a model of {asked.target}") for name in answers])
 
 
-def _no_single_way(asked: Questions) -> str:
+def _no_single_way(asked: IntendedUse) -> str:
     statistics, model = (_given(asked, asked.left_out(name)) for name in (STATISTICS, MODEL))
     return (
         "No single release answers everything: noisy or synthetic rows do not give exact figures; statistics "
@@ -241,7 +241,7 @@ def _keeps_all(forecast: Forecast, rows: int) -> bool:
     return not _lost(forecast, rows) and not _faded(forecast)
 
 
-def _of_noisy(noisy: Way, forecast: Forecast, rows: int) -> str:
+def _of_noisy(noisy: KindResult, forecast: Forecast, rows: int) -> str:
     """Return what noisy rows lack, as the beginning of a sentence."""
     lost, faded, epsilon, columns = _lost(forecast, rows), _faded(forecast), _epsilon(forecast), forecast.columns
     if lost:
@@ -252,7 +252,7 @@ def _of_noisy(noisy: Way, forecast: Forecast, rows: int) -> str:
     return f"At ε = {epsilon} noisy rows answer {noisy.useful} of {questions} questions"
 
 
-def _compared(best: Way, ways: tuple[Way, ...], forecast: Forecast, rows: int) -> str:
+def _compared(best: KindResult, ways: tuple[KindResult, ...], forecast: Forecast, rows: int) -> str:
     """Return why a way is advised among those that suit, as the marks compare them."""
     noisy, synthetic, statistics, _ = ways
     why, epsilon = _of_noisy(noisy, forecast, rows), _epsilon(forecast)
@@ -265,7 +265,9 @@ def _compared(best: Way, ways: tuple[Way, ...], forecast: Forecast, rows: int) -
     return f"{why}, and synthetic rows answer fewer questions than statistics, which are recommended."
 
 
-def advice_on_typical(ways: tuple[Way, ...], forecast: Forecast, rows: int, target: str | None) -> tuple[str, str]:
+def advice_on_typical(
+    ways: tuple[KindResult, ...], forecast: Forecast, rows: int, target: str | None
+) -> tuple[str, str]:
     """Return which way is advised where nobody said what will be asked, and why."""
     noisy, synthetic, statistics, _ = ways
     best = max((synthetic, statistics, noisy), key=lambda way: way.useful)

@@ -3,7 +3,7 @@
 Everything follows from the plan and the public number of rows. The errors are half-lengths of intervals that hold with
 about 95 % confidence, for values of usual public shapes; those of synthetic rows (:mod:`.ways_synthetic`) leave out
 what columns lose that were not measured together. What a model learns is tried on made-up rows
-(:func:`trained_by_ways`).
+(:func:`train_by_kind`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.data.schema import OWN_VALUE
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
-from workbench.sanitize.intended_use import FIGURES, ask_of
+from workbench.sanitize.intended_use import FIGURES, use_of
 from workbench.sanitize.intended_use import PAIRS as PAIRED
 from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.utility_summary import NORMAL_95, half_length, is_mostly_noise
@@ -40,7 +40,7 @@ from workbench.studies.kind_advice import (
     YES,
     Advice,
     Answer,
-    Way,
+    KindResult,
     advice_on_typical,
 )
 from workbench.studies.kind_questions import (
@@ -72,7 +72,7 @@ FEW_CELLS = 17  # cells of a made-up number: its table is then made in milliseco
 
 
 @dataclass(frozen=True)
-class Learnt:
+class ModelUtility:
     """What a model reaches on made-up rows."""
 
     found: float  # trained on what the way releases
@@ -85,7 +85,7 @@ class Learnt:
         return min(max(self.found - self.level, 0.0) / max(self.of - self.level, 1e-9), 1.0)
 
 
-_KEPT: dict[tuple[Plan, str, int], Mapping[str, Learnt]] = {}
+_KEPT: dict[tuple[Plan, str, int], Mapping[str, ModelUtility]] = {}
 _MOST_KEPT = 256
 
 
@@ -98,15 +98,15 @@ def _key(plan: Plan, target: str, rows: int) -> tuple[Plan, str, int]:
     return Plan(epsilon=plan.epsilon, columns=columns), target, min(max(rows, 1), MOST_ROWS)
 
 
-def _learnt(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[str, Learnt]:
+def _learnt(plan: Plan, target: str, rows: int, cancel: CancelToken) -> Mapping[str, ModelUtility]:
     task = task_of(plan.column(target))
     data = StudyData.read(made_up_table(plan, target, task, rows), plan, target, task)
-    result, means = trained_by_ways(plan, task, data, _MODEL_REPEATS, cancel=cancel)
+    result, means = train_by_kind(plan, task, data, _MODEL_REPEATS, cancel=cancel)
     level = result.levels.get(result.plan.measured.main.name, 0.0)
-    return {way: Learnt(means[regime], means[PLAIN], level) for way, regime in REGIMES.items()}
+    return {way: ModelUtility(means[regime], means[PLAIN], level) for way, regime in REGIMES.items()}
 
 
-def trained_by_ways(
+def train_by_kind(
     plan: Plan, task: str, data: StudyData, repeats: int, *, emit: Emit = ignore, cancel: CancelToken
 ) -> tuple[CurveResult, dict[str, float]]:
     """Return a study without privacy and of each way at the plan's ε, and its main figure by regime."""
@@ -129,18 +129,18 @@ _NO_DELTA = Decimal(0)
 
 
 @dataclass(frozen=True)
-class Ways:
+class KindComparison:
     """The ways side by side."""
 
     questions: tuple[Question, ...]  # what they are compared by
-    ways: tuple[Way, ...]  # all four
+    ways: tuple[KindResult, ...]  # all four
     advised: str  # name of the advised way
     reason: str  # why, in a sentence or two
     # By the name of a way that leaves something out, the way of a second release for that, and what both cost, in a
     # sentence or two.
     seconds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def way(self, name: str) -> Way:
+    def way(self, name: str) -> KindResult:
         """Return one of the ways."""
         return next(way for way in self.ways if way.name == name)
 
@@ -170,7 +170,7 @@ class Ways:
         }
 
 
-def compare_ways(
+def compare_kinds(
     plan: Plan,
     rows: int,
     forecast: Forecast | None = None,
@@ -180,7 +180,7 @@ def compare_ways(
     coarse: bool = False,
     train: bool = True,
     figures: Request | None = None,
-) -> Ways:
+) -> KindComparison:
     """Return what each way is good for at the ε of ``plan``.
 
     They are compared by the questions of the plan, or by typical ones where it has none.
@@ -204,13 +204,13 @@ def compare_ways(
     inputs = _Inputs(plan, made, target, asked, rows, cancel, coarse, train, drawn, figures)
     ways = tuple(_way(name, inputs) for name in NAMES)
     if plan.questions is None:
-        return Ways(asked, ways, *advice_on_typical(ways, made, rows, target))
+        return KindComparison(asked, ways, *advice_on_typical(ways, made, rows, target))
     advice = Advice(ways, plan, made, rows, asked, answered_by(plan))
     seconds = {way.name: found for way in ways if (found := advice.second(way)) is not None}
-    return Ways(asked, ways, advice.best.name, advice.reason, seconds)
+    return KindComparison(asked, ways, advice.best.name, advice.reason, seconds)
 
 
-def way_at(
+def kind_at(
     plan: Plan,
     rows: int,
     name: str,
@@ -218,8 +218,8 @@ def way_at(
     *,
     questions: tuple[Question, ...] | None = None,
     figures: Request | None = None,
-) -> Way:
-    """Return one way at the ε of ``plan``, as :func:`compare_ways` does: for all that is asked, or some ``questions``.
+) -> KindResult:
+    """Return one way at the ε of ``plan``, as :func:`compare_kinds` does: for all that is asked, or some ``questions``.
 
     Raises:
         ParameterError: a mechanism does not fit this ε.
@@ -265,7 +265,7 @@ NOISE_IN_ROWS = "Noisy rows would be mostly noise at this ε."
 NO_TARGET = "no target column is set; choose the column to predict in Data, Columns"
 
 
-def _way(name: str, inputs: _Inputs) -> Way:
+def _way(name: str, inputs: _Inputs) -> KindResult:
     title, gives = _DESCRIPTIONS[name]
     try:
         if name == MODEL and inputs.target is None:
@@ -274,7 +274,7 @@ def _way(name: str, inputs: _Inputs) -> Way:
     except ParameterError as error:
         answers, problem = (Answer(None, NOT_ANSWERED),) * len(inputs.questions), str(error)
     noise = name == ROWS and not problem and is_mostly_noise(inputs.forecast, inputs.rows)
-    return Way(name, title, gives, answers, problem, NOISE_IN_ROWS if noise else "")
+    return KindResult(name, title, gives, answers, problem, NOISE_IN_ROWS if noise else "")
 
 
 def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
@@ -491,7 +491,7 @@ def _shortfalls(answered: Iterable[tuple[Question, Answer]]) -> tuple[str, ...]:
     for question, answer in answered:
         if answer.mark not in (YES, NOT_KNOWN):
             own = answer.half_length is not None or question.asked in ("model", "rows")
-            kind = question if own else (ask_of(question.asked, question.by), answer.note)
+            kind = question if own else (use_of(question.asked, question.by), answer.note)
             alike.setdefault(kind, []).append((question, answer))
     return tuple(_shortfall(*each[0]) if len(each) == 1 else _unanswered(each) for each in alike.values())
 
@@ -500,7 +500,7 @@ def _unanswered(alike: Sequence[tuple[Question, Answer]]) -> str:
     question, answer = alike[0]
     columns = ", ".join(dict.fromkeys(name for each, _ in alike for name in each.columns))
     where = f" but {answer.note}" if answer.note else ""
-    ask = ask_of(question.asked, question.by)
+    ask = use_of(question.asked, question.by)
     if ask == PAIRED:
         return f"Relations between columns are not available{where}: {columns}."
     if ask == FIGURES:

@@ -25,7 +25,7 @@ from workbench.statistics.figures import figures
 from workbench.statistics.queries import counted, queries_of
 from workbench.studies.association import association, variable
 from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC
-from workbench.studies.kind_comparison import PLAIN, REGIMES, synthetic_setting, trained_by_ways
+from workbench.studies.kind_comparison import PLAIN, REGIMES, synthetic_setting, train_by_kind
 from workbench.studies.kind_questions import Question, asked_of, asked_request
 from workbench.studies.regimes import StudyData
 from workbench.studies.train_on_released import task_of
@@ -44,14 +44,14 @@ _KEY = secrets.token_bytes(32)  # of this process: nobody can draw again what wa
 
 
 @dataclass(frozen=True)
-class DrawnWays:
+class KindDraws:
     """Figures of the rows, and of one draw by each way. Private."""
 
     truth: Mapping[Key, float]  # by question, as `ways_asked.Question.key` names it
     seen: Mapping[tuple[str, Key], float]  # by way and question
 
 
-def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken = NEVER) -> DrawnWays:
+def draw_kinds(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel: CancelToken = NEVER) -> KindDraws:
     """Return the truth and what recipients would see of draw ``number``; the caller has noted the study.
 
     Synthetic rows have numbers in their own steps, whatever steps noisy rows are rounded to.
@@ -65,7 +65,7 @@ def draw_ways(plan: Plan, table: Table, number: int, emit: Emit = ignore, cancel
         return _drawn(plan, table, number, emit, cancel)
 
 
-def _drawn(plan: Plan, table: Table, number: int, emit: Emit, cancel: CancelToken) -> DrawnWays:
+def _drawn(plan: Plan, table: Table, number: int, emit: Emit, cancel: CancelToken) -> KindDraws:
     questions = asked_of(plan)
     drawn = Realisation(table, plan, number, cancel)
     names = [c.name for c in plan.protected]
@@ -94,7 +94,7 @@ def _drawn(plan: Plan, table: Table, number: int, emit: Emit, cancel: CancelToke
             truth[question.key] = learnt.get(PLAIN, math.nan)
             seen |= {(way, question.key): learnt.get(regime, math.nan) for way, regime in REGIMES.items()}
     known = {key: value for key, value in seen.items() if not math.isnan(value)}
-    return DrawnWays({key: value for key, value in truth.items() if not math.isnan(value)}, known)
+    return KindDraws({key: value for key, value in truth.items() if not math.isnan(value)}, known)
 
 
 def _entropy(what: str, number: int) -> KeyedEntropy:
@@ -175,4 +175,4 @@ def _statistics(plan: Plan, table: Table, number: int, cancel: CancelToken) -> d
 def _models(plan: Plan, table: Table, target: str, emit: Emit, cancel: CancelToken) -> dict[str, float]:
     task = task_of(plan.column(target))
     data = StudyData.read(table, replace(plan, columns=plan.protected), target, task)
-    return trained_by_ways(plan, task, data, REPEATS, emit=emit, cancel=cancel)[1]
+    return train_by_kind(plan, task, data, REPEATS, emit=emit, cancel=cancel)[1]

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal, cast
 
 from workbench.params import ParameterError
-from workbench.sanitize.intended_use import AVERAGES, FIGURES, PAIRS, Questions, questions_of
+from workbench.sanitize.intended_use import AVERAGES, FIGURES, PAIRS, IntendedUse, questions_of
 from workbench.sanitize.intended_use import MODEL as A_MODEL
 from workbench.sanitize.intended_use import ROWS as LOOKED_AT
 from workbench.sanitize.plan import Column, Plan
@@ -73,7 +73,7 @@ class Question:
         return Wish(self.asked, self.columns, self.enough, self.value, self.by)
 
 
-def answered_by(plan: Plan) -> Questions:
+def answered_by(plan: Plan) -> IntendedUse:
     """Return what ``plan`` is meant to answer; by default averages, pairs and a model of its target, if it has one."""
     return questions_of(plan.columns, Decimal(repr(plan.epsilon)), plan.questions)
 
@@ -185,7 +185,7 @@ def statistic_of(question: Question) -> str | None:
     return _STATISTICS.get(question.asked)
 
 
-def _questions_for(plan: Plan, asks: Questions) -> Iterator[Question]:
+def _questions_for(plan: Plan, asks: IntendedUse) -> Iterator[Question]:
     numbers = [c for c in plan.protected if c.kind in ("integer", "real")]
     target = asks.target
     for column in plan.protected:

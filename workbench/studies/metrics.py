@@ -36,7 +36,7 @@ class Metric:
     relative: bool = False  # whether it is a part of the level, as of a sum that grows with the rows
     absent: str = ""  # where it cannot be measured, in a sentence; empty of a metric that always can be
     # What is said where the model is no better than that answer even without privacy.
-    hopeless: str = "This target cannot be predicted from these columns: even without privacy the model is no better"
+    no_signal: str = "This target cannot be predicted from these columns: even without privacy the model is no better"
 
     def not_worse(self, value: float, level: float, slack: float = 0.0) -> bool:
         """Return whether ``value`` is at least as good as ``level``, or worse by ``slack`` at most."""
@@ -271,7 +271,7 @@ MEASURED: tuple[Measured, ...] = (
                 "share of variance explained",
                 *_ANY_WAY,
                 near_words="3 points",
-                hopeless=_NO_DIRECTIONS,
+                no_signal=_NO_DIRECTIONS,
             ),
             Metric(
                 "reconstruction_error",
@@ -282,7 +282,7 @@ MEASURED: tuple[Measured, ...] = (
                 higher=False,
                 near=0.01,
                 near_words="1 % of the declared range",
-                hopeless=_NO_DIRECTIONS,
+                no_signal=_NO_DIRECTIONS,
             ),
         ),
         _rows,
@@ -303,7 +303,7 @@ MEASURED: tuple[Measured, ...] = (
                 higher=False,
                 near=0.05,
                 near_words="0.05",
-                hopeless=_NOTHING_TO_SCALE,
+                no_signal=_NOTHING_TO_SCALE,
             ),
             Metric(
                 "scale_error",
@@ -314,7 +314,7 @@ MEASURED: tuple[Measured, ...] = (
                 higher=False,
                 near=0.05,
                 near_words="0.05",
-                hopeless=_NOTHING_TO_SCALE,
+                no_signal=_NOTHING_TO_SCALE,
             ),
         ),
         lambda rows, target: scaling_metrics(rows.predicted[:, list(rows.numeric)]),

@@ -22,7 +22,7 @@ from workbench.sanitize.wishes import FIGURES, Wish
 from workbench.signals.cancel import NEVER, CancelToken
 from workbench.statistics.request import Request, protected
 from workbench.studies.kind_advice import ROWS, STATISTICS, SYNTHETIC, YES
-from workbench.studies.kind_comparison import way_at
+from workbench.studies.kind_comparison import kind_at
 from workbench.studies.kind_questions import Question, statistic_of
 from workbench.studies.wish_epsilons import METHODS, MOST, Case, Impossible, Method, least, up
 
@@ -43,7 +43,7 @@ def least_epsilon(plan: Plan, rows: int, question: Question, way: str, cancel: C
     def holds(epsilon: float) -> bool:
         cancel.check()
         try:
-            found = way_at(dataclasses.replace(plan, epsilon=epsilon), rows, way, cancel, questions=(question,))
+            found = kind_at(dataclasses.replace(plan, epsilon=epsilon), rows, way, cancel, questions=(question,))
             return found.answers[0].mark == YES
         except ParameterError:
             return False

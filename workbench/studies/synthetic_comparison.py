@@ -16,7 +16,7 @@ from workbench.sanitize.realisation import SPACED_ROWS
 from workbench.signals import NEVER, CancelToken, Emit, Progress
 from workbench.studies.association import variable, way_distances
 from workbench.studies.spreads_and_pairs import PAIR_COLUMNS, Pairs, Spread, spread_of
-from workbench.studies.train_on_released import LearnedFrom, learned_from
+from workbench.studies.train_on_released import ModelComparison, model_comparison
 from workbench.synth.columns import CoarseColumn, Codes, coded
 
 
@@ -75,7 +75,7 @@ class Compared:
     spreads: tuple[Spread, ...]  # each column's rows by coarse cell
     pairs: Pairs  # how columns go together
     rows: int  # rows that were drawn
-    learned: LearnedFrom | None = None  # what a model of the target learns from them; `None` without a target
+    learned: ModelComparison | None = None  # what a model of the target learns from them; `None` without a target
 
 
 def compared(
@@ -115,7 +115,7 @@ def compared(
         tuple(spreads),
         _pairs(columns, table, cells, target, emit, cancel),
         len(drawn),
-        learned_from(plan, table, target, {c.name: one for c, one in zip(columns, cells, strict=True)}, cancel),
+        model_comparison(plan, table, target, {c.name: one for c, one in zip(columns, cells, strict=True)}, cancel),
     )
 
 

@@ -28,7 +28,7 @@ from workbench.synth import MARGINALS, MST, TAN
 from workbench.synth.base import COUNTS, Questions, Setting, Synthesiser
 from workbench.synth.columns import CoarseColumn, CodedRows
 from workbench.synth.synthesis import cost_of_synthesis, fitted_model
-from workbench.synth.tan import sides_of
+from workbench.synth.tan import largest_parts
 from workbench.work.noise import Study
 
 Doubles = NDArray[np.float64]
@@ -132,7 +132,7 @@ class Threes:
     def of(cls, setting: Setting, place: int, method: Synthesiser = TAN) -> Threes:
         """Return it for the column at ``place``; ``method`` measures tables as ``tan`` does."""
         inner = method.inner(setting)
-        target, sides, queries = setting.target, sides_of(inner), TAN.queries(inner)
+        target, sides, queries = setting.target, largest_parts(inner), TAN.queries(inner)
         noise = {q.label: math.sqrt(q.paid.variance()) / max(setting.rows, 1) for q in queries if q.form == COUNTS}
         column, cell = setting.columns[place], noise[queries[-1].label]
         others = [side for j, side in enumerate(sides) if j not in (target, place)]

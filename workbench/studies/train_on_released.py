@@ -30,7 +30,7 @@ def task_of(target: Column) -> str:
 
 
 @dataclass(frozen=True)
-class LearnedFrom:
+class ModelComparison:
     """One figure of a model trained on released rows, and of the same model trained on original ones. Private."""
 
     target: str  # the column that is predicted
@@ -50,9 +50,9 @@ class LearnedFrom:
         )
 
 
-def learned_from(
+def model_comparison(
     plan: Plan, table: Table, target: str | None, released: Mapping[str, CellArray], cancel: CancelToken
-) -> LearnedFrom | None:
+) -> ModelComparison | None:
     """Train an ordinary model on released rows and one on original rows, and ask both about held-out original rows.
 
     ``released`` are the (m,) cells of each released column on the plan's grids; without the target among them nothing
@@ -66,29 +66,29 @@ def learned_from(
     cells = np.column_stack([released[c.name] for c in (*data.columns, data.target)])
     cells = cells[np.less(cells[:, -1], data.target.grid().cells.size)]  # a row with nothing to predict teaches nothing
     X, y = data.values(_spaced(cells))
-    return taught(data.columns, data.target, Lesson(data.X, data.y), Lesson(X, y), None, cancel)
+    return compare_models(data.columns, data.target, LabelledRows(data.X, data.y), LabelledRows(X, y), None, cancel)
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class LabelledRows:
     """Rows that teach or test a model."""
 
     X: NDArray[np.float64]  # (n, d) numbers and codes
     y: NDArray[Any]  # (n,) what is to be predicted
 
-    def only(self, rows: NDArray[np.int64]) -> Lesson:
+    def only(self, rows: NDArray[np.int64]) -> LabelledRows:
         """Return some of the rows."""
-        return Lesson(self.X[rows], self.y[rows])
+        return LabelledRows(self.X[rows], self.y[rows])
 
 
-def taught(
+def compare_models(
     columns: tuple[Column, ...],
     target: Column,
-    original: Lesson,
-    released: Lesson,
-    test: Lesson | None,
+    original: LabelledRows,
+    released: LabelledRows,
+    test: LabelledRows | None,
     cancel: CancelToken,
-) -> LearnedFrom | None:
+) -> ModelComparison | None:
     """Train one model on released rows and one on original rows, and ask both about other real rows.
 
     ``test`` are real rows that were never released; without them fifths of the original are held out in turn.
@@ -101,7 +101,7 @@ def taught(
         return None
     classes = 0 if target.numeric else len(target.values())
 
-    def fitted(rows: Lesson) -> Any:
+    def fitted(rows: LabelledRows) -> Any:
         assert model.ordinary is not None
         cancel.check()
         made = model.ordinary(columns, target)
@@ -110,12 +110,12 @@ def taught(
             made.fit(rows.X[spaced], rows.y[spaced])
         return made
 
-    def asked(model: Any, rows: Lesson) -> float:
+    def asked(model: Any, rows: LabelledRows) -> float:
         stated = HeldOut.ask(model, columns, classes, rows.X, rows.y)
         return figures.measure(stated, target)[figures.main.name]
 
     by_release, found = fitted(released), []
-    halves: list[tuple[Lesson, Lesson]] = [] if test is None else [(original, test)]
+    halves: list[tuple[LabelledRows, LabelledRows]] = [] if test is None else [(original, test)]
     if test is None:
         for repeat in range(SPLITS):
             parts = stratified_split(figures.strata(original.y), seed_of("learned from a release", repeat))
@@ -125,7 +125,7 @@ def taught(
         level = figures.measure(HeldOut(held_out.y, always), target)[figures.main.name]
         found.append((asked(by_release, held_out), asked(fitted(training), held_out), level))
     on_release, on_rows, level = (float(mean) for mean in np.mean(found, axis=0))
-    return LearnedFrom(target.name, model.title, figures.main.title, on_release, on_rows, level)
+    return ModelComparison(target.name, model.title, figures.main.title, on_release, on_rows, level)
 
 
 def _spaced(rows: NDArray[Any]) -> NDArray[Any]:

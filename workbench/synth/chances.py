@@ -46,7 +46,7 @@ from workbench.synth.base import COUNTS, MODEL, Query, Questions, Setting, Synth
 from workbench.synth.cliques import Doubles
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes
 from workbench.synth.fit import Measured
-from workbench.synth.line import LEAST, asked_by, beside, learner_of, parts
+from workbench.synth.line import LEAST, asked_by, feature_matrix, learner_of, parts
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import tree_asked, tree_queries
 from workbench.synth.row_sampler import MOST_DEALT, uniforms
@@ -88,7 +88,7 @@ _EVEN = math.sqrt(1 / 3)  # the spread of values that lie evenly within their bo
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class BudgetDivision:
     """How the budget of a setting is divided, and what is asked; from public facts alone."""
 
     setting: Setting
@@ -96,7 +96,7 @@ class Way:
     descent: Descent  # how the model is trained
 
     @classmethod
-    def of(cls, setting: Setting) -> Way | None:
+    def of(cls, setting: Setting) -> BudgetDivision | None:
         """Return how a setting is paid and asked, or ``None`` where no model is trained."""
         if setting.target is None or len(setting.columns) < 3 or not setting.budget.gaussian:
             return None
@@ -129,7 +129,7 @@ class Way:
         return parts(self.setting.budget, self.part)
 
     @property
-    def rest(self) -> Budget:
+    def other_budget(self) -> Budget:
         """What all else than the model is paid with."""
         return self._budgets[1]
 
@@ -150,28 +150,30 @@ class Way:
         return [place for place in range(len(self.setting.columns)) if place != self.target]
 
     @cached_property
-    def far(self) -> list[int]:
+    def distance_columns(self) -> list[int]:
         """Those of which only distances are asked."""
         columns = self.setting.columns
         fine = [place for place in self.others if columns[place].ordered and columns[place].cuts > _COARSE]
         return fine if self.descent.few and not self.descent.bends else []
 
     @cached_property
-    def after(self) -> tuple[Query, ...]:
+    def later_queries(self) -> tuple[Query, ...]:
         """What is asked once the model is known."""
         if self.descent.bends:
-            right, rest = parts(self.rest, _RIGHT_PART)
+            right, rest = parts(self.other_budget, _RIGHT_PART)
             return (*split(right, [(RIGHT, MODEL, 1.0)]), *tree_queries(self.setting, rest, self.others))
         names = [column.name for column in self.setting.columns]
         asked = [(RIGHT, MODEL, _RIGHT_OF_FEW / (1 - _RIGHT_OF_FEW) * len(self.others))]
-        asked += [(HALVES, MODEL, float(len(self.far)))] if self.far else []
-        counted = [names[place] for place in self.others if place not in self.far]
-        return split(self.rest, [*asked, *((f"counts of {names[self.target]} by {of}", COUNTS, 1.0) for of in counted)])
+        asked += [(HALVES, MODEL, float(len(self.distance_columns)))] if self.distance_columns else []
+        counted = [names[place] for place in self.others if place not in self.distance_columns]
+        return split(
+            self.other_budget, [*asked, *((f"counts of {names[self.target]} by {of}", COUNTS, 1.0) for of in counted)]
+        )
 
     @property
     def _limit(self) -> int:
         """How much of :data:`_UNIT` a row adds to the sums of distances at most."""
-        return math.floor(_REACH * math.sqrt(len(self.far)) * _UNIT)
+        return math.floor(_REACH * math.sqrt(len(self.distance_columns)) * _UNIT)
 
     @property
     def noise(self) -> float:
@@ -194,14 +196,14 @@ class Way:
     @property
     def paid(self) -> Share:
         """What the sums of distances are paid with."""
-        return next(query.paid for query in self.after if query.label == HALVES)
+        return next(query.paid for query in self.later_queries if query.label == HALVES)
 
     def tables(self, questions: Questions, distances: Sequence[Measured]) -> Tables:
         """Ask for what is counted beside the model."""
         if self.descent.bends:
-            return tree_asked(questions, self.others, self.after[-1].paid.strength)
+            return tree_asked(questions, self.others, self.later_queries[-1].paid.strength)
         pairs = tuple((self.target, place) for place in self.others)
-        counted = [questions.counts(pair, (None, None)) for pair in pairs if pair[1] not in self.far]
+        counted = [questions.counts(pair, (None, None)) for pair in pairs if pair[1] not in self.distance_columns]
         return Tables(pairs, (*distances, *counted))
 
     def distances(self, ask: Ask, model: LogisticRegressionModel, codes: Codes) -> list[Measured]:
@@ -209,13 +211,16 @@ class Way:
 
         A row adds its distances and a 1 to the sums of its name: a vector whose L2 norm is within a public limit.
         """
-        if not self.far:
+        if not self.distance_columns:
             return []
-        columns, sources = [self.setting.columns[place] for place in self.far], model.setting.encoding.sources
+        columns, sources = (
+            [self.setting.columns[place] for place in self.distance_columns],
+            model.setting.encoding.sources,
+        )
         assert model.axes_ is not None
-        centre = model.axes_.centre[[sources.index(self.others.index(place)) for place in self.far]]
+        centre = model.axes_.centre[[sources.index(self.others.index(place)) for place in self.distance_columns]]
         one = self._limit // 2
-        places = zip(columns, self.far, strict=True)
+        places = zip(columns, self.distance_columns, strict=True)
         found = np.column_stack([_ends(c)[codes[:, j].astype(np.int64)] + 1 / c.cuts for c, j in places])
         away = np.rint((found - centre) * _UNIT).astype(np.int64)
         sides = np.hstack([np.maximum(away, 0), np.maximum(-away, 0)])
@@ -229,7 +234,9 @@ class Way:
         sizes *= self.setting.rows / sizes.sum()
         means, spreads = means_and_spreads(noisy[:, 1:], sizes, self.noise)
         out = []
-        for column, place, mean, spread in zip(columns, self.far, (centre + means).T, spreads, strict=True):
+        for column, place, mean, spread in zip(
+            columns, self.distance_columns, (centre + means).T, spreads, strict=True
+        ):
             below = ndtr((_ends(column) - mean[:, None]) / spread)
             below[:, 0], below[:, -1] = 0.0, 1.0
             counts = sizes[:, None] * np.diff(below, axis=1)
@@ -275,43 +282,43 @@ def _learner(setting: Setting, paid: Budget) -> LogisticRegression:
 
 def numbers_of(setting: Setting) -> int:
     """Return how many numbers each round of the training makes of the rows."""
-    way = Way.of(setting)
+    way = BudgetDivision.of(setting)
     return setting.rows * way.descent.classes * way.descent.seen if way else 0
 
 
 def inner_of(setting: Setting) -> Setting:
     """Return the setting in which the rest of the budget is spent."""
-    way = Way.of(setting)
-    return replace(setting, epsilon=way.rest.epsilon) if way else setting
+    way = BudgetDivision.of(setting)
+    return replace(setting, epsilon=way.other_budget.epsilon) if way else setting
 
 
 def _finer(setting: Setting) -> int | None:
-    way = Way.of(setting)
+    way = BudgetDivision.of(setting)
     return _FINE if way and way.descent.few and not way.descent.bends else None
 
 
 def _untabled(setting: Setting) -> dict[int, float]:
     """Return it; a name's share is the model's."""
-    way = Way.of(setting)
-    if way is None or not way.far:
+    way = BudgetDivision.of(setting)
+    if way is None or not way.distance_columns:
         return {}
-    return {**dict.fromkeys(way.far, way.mean_error), way.target: 3 * way.paid.scale / setting.rows}
+    return {**dict.fromkeys(way.distance_columns, way.mean_error), way.target: 3 * way.paid.scale / setting.rows}
 
 
 def _queries(setting: Setting) -> tuple[Query, ...]:
-    way = Way.of(setting)
-    return (*asked_by(way.learner, setting), *way.after) if way else MARGINALS.queries(setting)
+    way = BudgetDivision.of(setting)
+    return (*asked_by(way.learner, setting), *way.later_queries) if way else MARGINALS.queries(setting)
 
 
 def _ask(questions: Questions) -> Tables:
     setting = questions.setting
-    way = Way.of(setting)
+    way = BudgetDivision.of(setting)
     if way is None:
         return replace(MARGINALS.ask(questions), stated=AS_MARGINALS)
 
     def trained(ask: Ask, rows: CodedRows) -> tuple[LogisticRegressionModel, float, list[Measured]]:
         codes = rows.codes[rows.present]
-        X, y = beside(setting, codes), codes[:, way.target].astype(np.int64)
+        X, y = feature_matrix(setting, codes), codes[:, way.target].astype(np.int64)
         model = way.learner.learned(ask, setting.rows, X, y, questions.cancel)
         (right,) = ask(RIGHT, [int((model.predict(X) == y).sum())], 1)  # the model is released: each row by itself
         return model, right / setting.rows, way.distances(ask, model, codes)
@@ -327,25 +334,25 @@ def _ask(questions: Questions) -> Tables:
 
 
 def _says(setting: Setting) -> tuple[str, ...]:
-    way = Way.of(setting)
+    way = BudgetDivision.of(setting)
     return (AS_MARGINALS,) if way is None else (BY_CHANCES, LIKELIEST) if way.descent.bends else (BY_CHANCES,)
 
 
-def _drawn(way: Way, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
+def _drawn(way: BudgetDivision, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy) -> Codes:
     """Return drawn rows with a target drawn by the model; its names are about as frequent as in ``codes``."""
-    out, found = codes.copy(), model.predict_proba(beside(way.setting, codes))
+    out, found = codes.copy(), model.predict_proba(feature_matrix(way.setting, codes))
     wanted = np.bincount(codes[:, way.target], minlength=found.shape[1]) / len(codes)
     if right >= DECIDED:
-        out[:, way.target] = likeliest(found, wanted)
+        out[:, way.target] = names_by_chance(found, wanted)
         return out
-    power = sure(right, lambda power: shifted(found[:_TRIED], wanted, power))
+    power = sharpening_power(right, lambda power: shifted(found[:_TRIED], wanted, power))
     ends = np.cumsum(shifted(found, wanted, power), axis=1)
     out[:, way.target] = (ends <= uniforms(len(out), coins)[:, None] * ends[:, -1:]).sum(axis=1)
     return out
 
 
 def _together(
-    cancel: CancelToken, way: Way, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy
+    cancel: CancelToken, way: BudgetDivision, model: LogisticRegressionModel, right: float, codes: Codes, coins: Entropy
 ) -> Codes:
     """Return drawn rows with a target of two names drawn by the model, balanced on what the model sees of the rows.
 
@@ -353,14 +360,14 @@ def _together(
     would move that far.
     """
     assert model.axes_ is not None
-    X = beside(way.setting, codes)
+    X = feature_matrix(way.setting, codes)
     found = model.predict_proba(X)
 
     def raised(power: float) -> Doubles:
         odds = found**power + _NEVER
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    chances = raised(sure(right, raised))[:, 1]
+    chances = raised(sharpening_power(right, raised))[:, 1]
     seen = np.hstack([np.ones((len(codes), 1)), model.axes_.rows(model.setting.encoding.places(X))])
     few = seen.size <= MOST_DEALT  # of more rows chance is little, and it would take long
     out = codes.copy()
@@ -368,7 +375,7 @@ def _together(
     return out
 
 
-def sure(right: float, chances: Callable[[float], Doubles]) -> float:
+def sharpening_power(right: float, chances: Callable[[float], Doubles]) -> float:
     """Return the power of chances (n, k) at which this share of rows gets its likeliest name."""
     low, high = _FLATTEST, _SHARPEST
     for _ in range(_HALVINGS):
@@ -377,7 +384,7 @@ def sure(right: float, chances: Callable[[float], Doubles]) -> float:
     return low
 
 
-def likeliest(chances: Doubles, wanted: Doubles) -> Codes:
+def names_by_chance(chances: Doubles, wanted: Doubles) -> Codes:
     """Return the largest of each row's chances (n, k), times a factor for each name: as frequent as ``wanted``."""
     heights, factors = np.log(chances + _NEVER), np.zeros(len(wanted))
     for turn in range(_TURNS):

@@ -83,7 +83,7 @@ def inner_of(setting: Setting) -> Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class Lined:
+class FittedLine:
     """The line of a setting, before it is trained and after: rows as it reads them."""
 
     setting: Setting
@@ -102,14 +102,14 @@ class Lined:
     def goal(self, codes: Codes) -> Doubles:
         """Return the target (n,), NaN where it is missing."""
         column = self.setting.columns[self._target]
-        return np.append(middles(column), np.nan)[codes[:, self._target].astype(np.int64)]
+        return np.append(cell_means(column), np.nan)[codes[:, self._target].astype(np.int64)]
 
     def trained(self, questions: Questions) -> LinearRegressionModel:
         """Ask what the training asks, of the rows as they are in memory."""
 
         def trained(ask: Ask, rows: CodedRows) -> LinearRegressionModel:
             codes = rows.codes[rows.present]
-            X, y = beside(self.setting, codes), self.goal(codes)
+            X, y = feature_matrix(self.setting, codes), self.goal(codes)
             return self.learner.learned(ask, self.setting.rows, X, y, questions.cancel)
 
         made: LinearRegressionModel = questions.model(trained)
@@ -120,7 +120,7 @@ class Lined:
         found, goal = rows.codes.astype(np.int64), self.goal(rows.codes)
         here = rows.present & ~np.isnan(goal)
         codes = np.full(len(found), inner.cuts, dtype=np.int64)
-        wrong = goal[here] - model.predict(beside(self.setting, rows.codes[here]))
+        wrong = goal[here] - model.predict(feature_matrix(self.setting, rows.codes[here]))
         codes[here] = inner.coarse(inner.grid.cells_of(wrong))
         found[:, self._target] = codes
         return CodedRows(found, rows.present)
@@ -130,9 +130,9 @@ class Lined:
         out, own = codes.astype(np.int64), codes[:, self._target].astype(np.int64)
         column, here = self.setting.columns[self._target], own < inner.cuts
         fine = inner.draw(own, coins)
-        value = model.predict(beside(self.setting, codes[here])) + inner.grid.numbers_of(fine[here])
+        value = model.predict(feature_matrix(self.setting, codes[here])) + inner.grid.numbers_of(fine[here])
         ends = np.arange(column.cuts)[1:]
-        middle = middles(column)
+        middle = cell_means(column)
         out[:, self._target] = column.cuts
         out[here, self._target] = np.searchsorted((middle[ends - 1] + middle[ends]) / 2, value, side="right")
         return out
@@ -152,17 +152,17 @@ def asked_by(learner: PrivateEstimator[Any], setting: Setting) -> tuple[Query, .
     return tuple(Query(e.label, MODEL, Share.of(e)) for e in learner.events(setting.rows))
 
 
-def beside(setting: Setting, codes: Codes) -> Doubles:
+def feature_matrix(setting: Setting, codes: Codes) -> Doubles:
     """Return the columns beside the target (n, d − 1): middles of cells, NaN where missing; names as codes."""
     each = []
     for place, column in enumerate(setting.columns):
         if place != setting.target:
             own = codes[:, place].astype(np.int64)
-            each.append(np.append(middles(column), np.nan)[own] if column.ordered else own.astype(np.float64))
+            each.append(np.append(cell_means(column), np.nan)[own] if column.ordered else own.astype(np.float64))
     return np.column_stack(each)
 
 
-def middles(column: CoarseColumn) -> Doubles:
+def cell_means(column: CoarseColumn) -> Doubles:
     """Return the mean number of each coarse cell of an ordered column, (cuts,)."""
     firsts = column.firsts()
     numbers = column.grid.numbers_of(np.arange(firsts[-1]))
@@ -172,14 +172,14 @@ def middles(column: CoarseColumn) -> Doubles:
 def _queries(setting: Setting) -> tuple[Query, ...]:
     if not has_line(setting):
         return TAN.queries(setting)
-    return (*asked_by(Lined(setting).learner, setting), *TAN.queries(inner_of(setting)))
+    return (*asked_by(FittedLine(setting).learner, setting), *TAN.queries(inner_of(setting)))
 
 
 def _ask(questions: Questions) -> Tables:
     setting = questions.setting
     if not has_line(setting):
         return TAN.ask(questions)
-    lined, inner = Lined(setting), inner_of(setting)
+    lined, inner = FittedLine(setting), inner_of(setting)
     model = lined.trained(questions)
     column = inner.columns[lined._target]
     tables = TAN.ask(questions.about(inner, lined.left(model, questions.whole_rows, column)))

@@ -79,7 +79,7 @@ def model_cells(method: Synthesiser, setting: Setting) -> int:
     if method.closes_circles:
         return aim.MOST_CELLS
     if method.with_target and setting.target is not None:
-        sides = list(tan.sides_of(setting))
+        sides = list(tan.largest_parts(setting))
         for i in {i for columns, _ in setting.impossible for i in columns}:
             sides[i] = min(2 * sides[i], setting.sizes[i])  # what is impossible may part its cells further
         others = sorted((side for j, side in enumerate(sides) if j != setting.target), reverse=True)

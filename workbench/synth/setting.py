@@ -20,7 +20,7 @@ from workbench.params import ParameterError
 from workbench.privacy.central.share import Budget
 from workbench.synth import AUTO, CHANCES, LINE, MARGINALS, MST, TAN, synthesiser
 from workbench.synth.base import BARRIER, Impossible, Setting, Synthesiser
-from workbench.synth.chances import Way
+from workbench.synth.chances import BudgetDivision
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn, coarse_columns, public_cuts
 from workbench.synth.resources import require_bounded
@@ -165,7 +165,7 @@ def method_for(
     if len(facts) > 2:
         best = LINE if delta and facts[target].numeric else TAN
         setting = setting_for(facts, target, rows, epsilon, delta=delta, impossible=impossible, method=CHANCES)
-        way = Way.of(setting)
+        way = BudgetDivision.of(setting)
         # Beside numbers tan is as good as a model of products.
         pays = way and not (way.descent.bends and any(column.ordered for column in setting.columns))
         if pays and _bounded(setting, CHANCES):

@@ -94,7 +94,7 @@ def parts_of(setting: Setting) -> float:
     return most ** (1 / 3) if setting.ordered(target) else math.sqrt(most / setting.sizes[target])
 
 
-def sides_of(setting: Setting) -> tuple[int, ...]:
+def largest_parts(setting: Setting) -> tuple[int, ...]:
     """Return the most parts of each column: as many as the mean table of a pair with the target has room for.
 
     No two names of a target are joined.
@@ -138,7 +138,7 @@ def _ask(questions: Questions) -> Tables:
         _smooth(own, m, setting.rows, questions.cancel)
         for own, m in zip(shares_alone(alone, setting.rows, questions.cancel), alone, strict=True)
     ]
-    most = sides_of(setting)
+    most = largest_parts(setting)
     groups = [groups_of(own, setting.ordered(j), most[j]) for j, own in enumerate(shares)]
     coarser = Coarser.of(setting, shares, groups)
     measured = [coarser.alone(j, setting.rows, m.variance) for j, m in enumerate(alone)]

@@ -24,7 +24,7 @@ from workbench.gui.widgets.formatting import (
 from workbench.gui.widgets.way_bar import MODEL, ROWS, inside
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.intended_use import MODEL as A_MODEL
-from workbench.sanitize.intended_use import WAYS, Questions, recipient
+from workbench.sanitize.intended_use import WAYS, IntendedUse, recipient
 
 HIGH = Decimal(5)  # an ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %
 
@@ -217,7 +217,7 @@ def high_words(asked: Asked) -> str:
     )
 
 
-def second_words(questions: Questions, way: str) -> str:
+def second_words(questions: IntendedUse, way: str) -> str:
     """Return in words the release that gives what ``way`` leaves out; empty where that is nothing.
 
     Of noisy rows little is learnt: where a model is asked for, it is named beside them.
@@ -228,13 +228,13 @@ def second_words(questions: Questions, way: str) -> str:
     return inside(second) if second else ""
 
 
-def warned_of(questions: Questions, planned: Decimal, charged: Asked) -> str:
+def warned_of(questions: IntendedUse, planned: Decimal, charged: Asked) -> str:
     """Return the warning of a high ε before it is charged: what it allows, and why it is not offered, or nothing."""
     high = high_words(charged) if charged.epsilon > HIGH else ""
     return " ".join(filter(None, (high, offered_words(questions, planned))))
 
 
-def offered_words(questions: Questions, epsilon: Decimal) -> str:
+def offered_words(questions: IntendedUse, epsilon: Decimal) -> str:
     """Return why so high an ε is not offered to those who get the release; empty where it is."""
     if epsilon <= questions.most:
         return ""

@@ -201,22 +201,22 @@ def lacks_of(draft: DraftPlan, plan: Plan, rows: int, what: Asked, cancel: Cance
     """Return a sentence for everything that a release does not answer well enough; from public facts alone."""
     from workbench.sanitize.forecast import forecast
     from workbench.studies.kind_advice import NAMES
-    from workbench.studies.kind_comparison import compare_ways
+    from workbench.studies.kind_comparison import compare_kinds
 
     if what.way not in NAMES or not plan.protected:
         return ()
     asked = asked_plan(draft, plan)
     made, drawn = forecast(asked, coarse=True), asked.unrounded()
-    found = compare_ways(asked, rows, made, cancel, drawn=drawn, train=False, figures=what.figures)
+    found = compare_kinds(asked, rows, made, cancel, drawn=drawn, train=False, figures=what.figures)
     return found.shortfalls(what.way)
 
 
 def answers_nothing(draft: DraftPlan, rows: int, figures: Any, cancel: CancelToken) -> bool:
     """Return whether statistics that a person ticked answer nothing of what is asked; from public facts alone."""
     from workbench.studies.kind_advice import STATISTICS
-    from workbench.studies.kind_comparison import way_at
+    from workbench.studies.kind_comparison import kind_at
 
-    way = way_at(asked_plan(draft, draft.plan()), rows, STATISTICS, cancel, figures=figures)
+    way = kind_at(asked_plan(draft, draft.plan()), rows, STATISTICS, cancel, figures=figures)
     return way.known and not way.useful
 
 

@@ -22,7 +22,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.params import ParameterError, WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.sanitize.learner_advice import Fitting
+    from workbench.sanitize.learner_advice import SuitableLearners
 
 
 def draft_refusal(session: Session) -> WorkbenchError | None:
@@ -184,33 +184,33 @@ def unconfirmed(session: Session) -> str:
     return "" if refused is None else sentence(refused)
 
 
-def fitting(session: Session) -> Fitting:
+def fitting(session: Session) -> SuitableLearners:
     """Return the learners that fit the table that is open and its target, if it has one; none where there is no table.
 
     Every list of models of the window follows from this.
     """
     from workbench.learners.tasks import CLASSIFICATION, REGRESSION
-    from workbench.sanitize.learner_advice import Fitting, fitting_learners, learnable
+    from workbench.sanitize.learner_advice import SuitableLearners, can_learn, suitable_learners
 
     draft, target = session.plan, session.target
     if session.opened is None:
-        return Fitting()
+        return SuitableLearners()
     if draft.problems():  # some facts are still open: what the target is like is known
         if target is None:
-            return fitting_learners(float(draft.epsilon), lambda entry: not entry.predicts)
+            return suitable_learners(float(draft.epsilon), lambda entry: not entry.predicts)
         unlike = CLASSIFICATION if draft.column(target).numeric else REGRESSION
-        return fitting_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
-    return fitting_learners(float(draft.epsilon), learnable(draft.plan(), target))
+        return suitable_learners(float(draft.epsilon), lambda entry: entry.task != unlike)
+    return suitable_learners(float(draft.epsilon), can_learn(draft.plan(), target))
 
 
-def why_advised(found: Fitting) -> str:
+def why_advised(found: SuitableLearners) -> str:
     """Return why a learner is advised, in the language of the person; empty where none is."""
     title = next((entry.title for entry in found.fit if entry.name == found.advised), "")
     stated = tr_sentence(found.why)
     return stated.replace(title, tr_sentence(title)) if title else stated
 
 
-def offer_models(box: ChoiceBox, found: Fitting, chosen: str) -> None:
+def offer_models(box: ChoiceBox, found: SuitableLearners, chosen: str) -> None:
     """List the models that fit, a star on the advised one, and greyed below them those that do not, each with why.
 
     Where no table is open, all are listed.

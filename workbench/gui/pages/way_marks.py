@@ -15,8 +15,8 @@ from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.studies.kind_advice import Way
-    from workbench.studies.kind_comparison import Ways
+    from workbench.studies.kind_advice import KindResult
+    from workbench.studies.kind_comparison import KindComparison
 
 FORESEE = "ways"
 BESIDE = (Decimal("0.5"), Decimal(1), Decimal(3))  # ε at which the marks are counted beside the chosen one
@@ -35,7 +35,7 @@ class Marks(QObject):
         """Make those of a session; :meth:`of` returns the ones that its pages share."""
         super().__init__(session)
         self._session, self._jobs = session, jobs
-        self._kept: dict[_Key, tuple[Ways | None, bool]] = {}
+        self._kept: dict[_Key, tuple[KindComparison | None, bool]] = {}
         self._keys: dict[Decimal, _Key] = {}
         self._keys_of: tuple[DraftPlan, OpenTable | None] = session.plan, session.opened
         self._queue: list[tuple[Decimal, bool]] = []
@@ -48,15 +48,15 @@ class Marks(QObject):
         return session.findChild(cls) or cls(session, jobs)
 
     @property
-    def ways(self) -> Ways | None:
+    def ways(self) -> KindComparison | None:
         return self.at(self._session.plan.epsilon)
 
     @property
-    def own(self) -> Way | None:
+    def own(self) -> KindResult | None:
         """The chosen way at the chosen ε; ``None`` while nothing is known of it."""
         return way_in(self.ways, self._session.way)
 
-    def at(self, epsilon: Decimal) -> Ways | None:
+    def at(self, epsilon: Decimal) -> KindComparison | None:
         return self._kept.get(self._key(epsilon), (None, False))[0]
 
     @property
@@ -115,10 +115,10 @@ class Marks(QObject):
         epsilon, fine = self._queue[0]
         key = draft, rows = self._key(epsilon)
 
-        def work(emit: Emit, cancel: CancelToken) -> Ways | None:
+        def work(emit: Emit, cancel: CancelToken) -> KindComparison | None:
             return _compared(draft, rows, cancel, fine=fine)
 
-        def apply(found: Ways | None) -> None:
+        def apply(found: KindComparison | None) -> None:
             while len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found, fine
@@ -138,23 +138,23 @@ class Marks(QObject):
         self._running = self._jobs.start(job, key=FORESEE, stoppable=False, on_result=apply, on_failure=failed)
 
 
-def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -> Ways | None:
+def _compared(draft: DraftPlan, rows: int, cancel: CancelToken, *, fine: bool) -> KindComparison | None:
     """Return the ways; ``None`` where the plan cannot have that ε, as fixed shares are more. No row is read."""
     from workbench.sanitize.forecast import forecast
-    from workbench.studies.kind_comparison import compare_ways
+    from workbench.studies.kind_comparison import compare_kinds
 
     if draft.problems():
         return None
     plan = draft.plan()
     found = forecast(plan, coarse=True)
-    return compare_ways(plan, rows, found, cancel, drawn=plan.unrounded(), coarse=not fine, train=fine)
+    return compare_kinds(plan, rows, found, cancel, drawn=plan.unrounded(), coarse=not fine, train=fine)
 
 
-def way_in(found: Ways | None, name: str) -> Way | None:
+def way_in(found: KindComparison | None, name: str) -> KindResult | None:
     """Return the way that is called so; ``None`` where nothing is known of it."""
     return None if found is None else next((way for way in found.ways if way.name == name), None)
 
 
-def is_poor(way: Way | None) -> bool:
+def is_poor(way: KindResult | None) -> bool:
     """Return whether a way is mostly noise, cannot be made, or answers nothing; what is not known is an answer."""
     return way is not None and bool(way.warning or way.problem or (way.known and not way.useful))

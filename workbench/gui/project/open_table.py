@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
     from workbench.data.table import Table
-    from workbench.sanitize.intended_use import Questions
+    from workbench.sanitize.intended_use import IntendedUse
 
 
 # -- versions of files ------------------------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ def _with_kept(first: DraftPlan, kept: DraftPlan) -> DraftPlan:
     return dataclasses.replace(kept, columns=columns, asked=asked)
 
 
-def _of_sample(suggested: Suggestion, questions: Questions) -> Suggestion:
+def _of_sample(suggested: Suggestion, questions: IntendedUse) -> Suggestion:
     why_not = {c: _LEFT_OUT for c in suggested.needed if c not in questions.needed} | dict(suggested.why_not)
     left = {name: why for name, why in why_not.items() if name not in questions.needed}
     return dataclasses.replace(

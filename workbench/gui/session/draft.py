@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.gui.session.error_text import without_place
 from workbench.gui.style.language import again, tr, tr_later
 from workbench.params import ParameterError
-from workbench.sanitize.intended_use import FIRST_EPSILON, Asked, Questions, questions_of
+from workbench.sanitize.intended_use import FIRST_EPSILON, IntendedUse, PlanQuestions, questions_of
 from workbench.sanitize.writing import PLAIN, Writing
 
 if TYPE_CHECKING:
@@ -185,7 +185,9 @@ class DraftPlan:
     account: str = ""  # public name of the account that pays; empty for none
     impossible: tuple[str, ...] = ()  # statements of what never occurs, as publicly known
     writing: Writing | None = None  # how a text file is written, where that is not as in the table's own file
-    asked: Asked | None = None  # who gets the release and what they will ask of it; `None` where nobody has been asked
+    asked: PlanQuestions | None = (
+        None  # who gets the release and what they will ask of it; `None` where nobody has been asked
+    )
     columns: tuple[DraftColumn, ...] = ()  # one draft per column of the table, in its order
 
     def __post_init__(self) -> None:
@@ -288,7 +290,7 @@ class DraftPlan:
         return next((c.name for c in self.columns if c.role == "target" and c.action != "drop"), None)
 
     @cached_property
-    def questions(self) -> Questions:
+    def questions(self) -> IntendedUse:
         """Who gets the release, which columns they need and what they will ask of it."""
         return questions_of(self.columns, self.epsilon, self.asked)
 

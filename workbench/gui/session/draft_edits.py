@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.style.language import tr_later, tr_n
-from workbench.sanitize.intended_use import Questions, Suggestion, changes
+from workbench.sanitize.intended_use import IntendedUse, Suggestion, changes
 
 FROM_DATA = tr_later(
     "Read off the rows: a release publishes these values, which ε does not cover, and its "
@@ -87,7 +87,7 @@ def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
     return out
 
 
-def answered(draft: DraftPlan, questions: Questions, kind_of: Callable[[str], str]) -> DraftPlan:
+def answered(draft: DraftPlan, questions: IntendedUse, kind_of: Callable[[str], str]) -> DraftPlan:
     """Return the plan that answers ``questions``: what is not needed is dropped, and ε is one that is offered.
 
     ``kind_of`` returns the kind that a column seems to have, by its name. A purpose that a person chose for one column

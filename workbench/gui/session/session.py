@@ -25,7 +25,7 @@ from workbench.gui.session.undo import PlanEdit
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
-from workbench.sanitize.intended_use import Questions, Suggestion
+from workbench.sanitize.intended_use import IntendedUse, Suggestion
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
@@ -349,7 +349,7 @@ class Session(QObject):
     # -- the plan -------------------------------------------------------------------------------------------------
 
     @property
-    def questions(self) -> Questions:
+    def questions(self) -> IntendedUse:
         """Who gets the release, which columns they need and what they will ask of it, as the plan has it."""
         return self.plan.questions
 
@@ -394,7 +394,7 @@ class Session(QObject):
 
         Args:
             text: what the person did, for the Edit menu.
-            changes: attributes of :class:`Questions`.
+            changes: attributes of :class:`IntendedUse`.
         """
         self.edit(text, answered(self.plan, replace(self.questions, **changes), self.kind_of))
 

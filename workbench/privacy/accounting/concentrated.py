@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.privacy.accounting.accountant import classic_at, converted, renyi_of_one
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
-from workbench.privacy.accounting.event_alternatives import Leaf, Leaves, PoissonStep
+from workbench.privacy.accounting.event_alternatives import EventCounts, PoissonStep, SimpleEvent
 
 _UP = 1 + 1e-12  # above the rounding of the sums below
 
@@ -22,7 +22,7 @@ _ORDERS = np.unique(np.concatenate([1 + np.geomspace(1e-5, 1e4, 2001)]))
 """Orders α at which a zCDP bound is minimised; every one gives a valid ε."""
 
 
-def rho_of(leaf: Leaf) -> float | None:
+def rho_of(leaf: SimpleEvent) -> float | None:
     """Return ρ of a release that is ρ-zCDP; ``None`` for a subsampled step, which is not for every order.
 
     Pure ε has ½ε² (Bun & Steinke 2016, Proposition 1.4), the Gaussian mechanism 1/(2σ²).
@@ -44,7 +44,7 @@ def zcdp_epsilon(rho: float, delta: float) -> tuple[float, float]:
     return max(0.0, float(epsilons[best])) * _UP, float(_ORDERS[best])
 
 
-def zcdp_total(leaves: Leaves, slack: float) -> tuple[float, float] | None:
+def zcdp_total(leaves: EventCounts, slack: float) -> tuple[float, float] | None:
     """Return (ε, order) of all ``leaves`` at a further δ of ``slack``; ``None`` where one has no ρ."""
     parts = [(rho_of(leaf), count) for leaf, count in leaves.items()]
     if any(rho is None for rho, _ in parts):
@@ -63,7 +63,7 @@ def pure_renyi(epsilon: float, orders: NDArray[np.float64]) -> NDArray[np.float6
     return np.minimum(exact + 1e-14 / (orders - 1), np.minimum(0.5 * orders * epsilon**2, epsilon))
 
 
-def renyi_at(leaf: Leaf, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def renyi_at(leaf: SimpleEvent, orders: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Return a bound on the Rényi divergence of ``leaf`` at each order; ``None`` where none is known."""
     match leaf:
         case PureDp() | ApproximateDp():
@@ -84,7 +84,7 @@ def default_orders() -> NDArray[np.float64]:
     return renyi_of_one(0.5, 100.0)[0]
 
 
-def renyi_total(leaves: Leaves, slack: float, *, classic: bool) -> tuple[float, float] | None:
+def renyi_total(leaves: EventCounts, slack: float, *, classic: bool) -> tuple[float, float] | None:
     """Return (ε, order) of all ``leaves`` at a further δ of ``slack``; ``None`` where one has no known divergence.
 
     Args:

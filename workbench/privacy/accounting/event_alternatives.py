@@ -41,11 +41,11 @@ class PoissonStep:
     rows: int = 1
 
 
-Leaf = PureDp | ApproximateDp | GaussianNoise | ZeroConcentrated | PoissonStep
-Leaves = Mapping[Leaf, int]
+SimpleEvent = PureDp | ApproximateDp | GaussianNoise | ZeroConcentrated | PoissonStep
+EventCounts = Mapping[SimpleEvent, int]
 
 
-def alternatives(event: CostEvent) -> list[Leaves]:
+def alternatives(event: CostEvent) -> list[EventCounts]:
     """Return the alternatives of ``event``, without those that another one covers.
 
     Raises:
@@ -54,7 +54,7 @@ def alternatives(event: CostEvent) -> list[Leaves]:
     return _of(event, 1)
 
 
-def _of(event: CostEvent, rows: int) -> list[Leaves]:
+def _of(event: CostEvent, rows: int) -> list[EventCounts]:
     match event:
         case Composed():
             return _all([_of(part, rows) for part in event.events])
@@ -88,7 +88,7 @@ def _of(event: CostEvent, rows: int) -> list[Leaves]:
             return [{_of_rows(event, rows): 1}]
 
 
-def _of_rows(event: CostEvent, rows: int) -> Leaf:
+def _of_rows(event: CostEvent, rows: int) -> SimpleEvent:
     """Return a simple event for a person with ``rows`` rows."""
     match event:
         case PureDp():
@@ -120,9 +120,9 @@ def _poisson(event: PoissonGaussian, rows: int) -> PoissonStep | GaussianNoise:
     return PoissonStep(event.sample_rate, _within(event.noise_multiplier, "noise multiplier"), rows)
 
 
-def _all(parts: list[list[Leaves]]) -> list[Leaves]:
+def _all(parts: list[list[EventCounts]]) -> list[EventCounts]:
     """Return what happens when all of ``parts`` happen."""
-    found: list[Leaves] = [{}]
+    found: list[EventCounts] = [{}]
     for part in parts:
         if len(found) * len(part) > 16 * MOST_ALTERNATIVES:
             raise _too_many()
@@ -130,13 +130,13 @@ def _all(parts: list[list[Leaves]]) -> list[Leaves]:
     return found
 
 
-def _sum(one: Leaves, other: Leaves) -> Leaves:
+def _sum(one: EventCounts, other: EventCounts) -> EventCounts:
     return {leaf: one.get(leaf, 0) + other.get(leaf, 0) for leaf in (*one, *(x for x in other if x not in one))}
 
 
-def _worst(found: Iterable[Leaves]) -> list[Leaves]:
+def _worst(found: Iterable[EventCounts]) -> list[EventCounts]:
     """Return the alternatives that no other one covers."""
-    kept: list[Leaves] = []
+    kept: list[EventCounts] = []
     for one in found:
         if any(_covers(other, one) for other in kept):
             continue
@@ -146,7 +146,7 @@ def _worst(found: Iterable[Leaves]) -> list[Leaves]:
     return kept
 
 
-def _covers(one: Leaves, other: Leaves) -> bool:
+def _covers(one: EventCounts, other: EventCounts) -> bool:
     """Return whether each leaf of ``other`` has one in ``one`` that costs at least as much by any account."""
     mine, theirs = _ranked(one), _ranked(other)
     for kind, leaves in theirs.items():
@@ -158,7 +158,7 @@ def _covers(one: Leaves, other: Leaves) -> bool:
     return True
 
 
-def _ranked(leaves: Leaves) -> dict[tuple[object, ...], dict[float | Decimal, int]]:
+def _ranked(leaves: EventCounts) -> dict[tuple[object, ...], dict[float | Decimal, int]]:
     found: dict[tuple[object, ...], dict[float | Decimal, int]] = {}
     for leaf, count in leaves.items():
         kind, severity = _rank(leaf)
@@ -167,7 +167,7 @@ def _ranked(leaves: Leaves) -> dict[tuple[object, ...], dict[float | Decimal, in
     return found
 
 
-def _rank(leaf: Leaf) -> tuple[tuple[object, ...], float | Decimal]:
+def _rank(leaf: SimpleEvent) -> tuple[tuple[object, ...], float | Decimal]:
     match leaf:
         case PureDp():
             return ("pure",), leaf.epsilon

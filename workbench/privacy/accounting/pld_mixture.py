@@ -15,7 +15,7 @@ import numpy as np
 from workbench.privacy.accounting.accountant import FINE, composed_with_itself, pld_of_one
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
-from workbench.privacy.accounting.event_alternatives import Leaf, Leaves, PoissonStep
+from workbench.privacy.accounting.event_alternatives import EventCounts, PoissonStep, SimpleEvent
 
 _MOST_CELLS = 2**17
 _FINE_PERSON = 2**-9  # width of a cell relative to ε where a person has several rows: each cell takes a millisecond
@@ -24,7 +24,7 @@ _ROUNDING_LEAST, _ROUNDING = 1e-12, 1e-15
 _SHARES = (0.5, 0.9, 0.1)  # parts of δ that are tried for zCDP releases beside others
 
 
-def pld_total(leaves: Leaves, slack: float, bound: float) -> tuple[float, float] | None:
+def pld_total(leaves: EventCounts, slack: float, bound: float) -> tuple[float, float] | None:
     """Return (ε, width of a cell) of all ``leaves`` at a further δ of ``slack``.
 
     Args:
@@ -39,7 +39,9 @@ def pld_total(leaves: Leaves, slack: float, bound: float) -> tuple[float, float]
     if not zcdp:
         return _composed(leaves, slack, bound)
     rho = sum(r * count for r, count in zcdp) * (1 + 1e-12)
-    others: dict[Leaf, int] = {leaf: count for leaf, count in leaves.items() if not isinstance(leaf, ZeroConcentrated)}
+    others: dict[SimpleEvent, int] = {
+        leaf: count for leaf, count in leaves.items() if not isinstance(leaf, ZeroConcentrated)
+    }
     if not others:
         return None
     found = []
@@ -51,7 +53,7 @@ def pld_total(leaves: Leaves, slack: float, bound: float) -> tuple[float, float]
     return min(found, default=None)
 
 
-def _composed(leaves: Leaves, slack: float, bound: float, extra: float = 0.0) -> tuple[float, float] | None:
+def _composed(leaves: EventCounts, slack: float, bound: float, extra: float = 0.0) -> tuple[float, float] | None:
     events = sum(leaves.values())
     delta = slack - max(_ROUNDING_LEAST, _ROUNDING * events)
     if delta < 9 * _ROUNDING_LEAST or not 0 < bound < 10_000:
@@ -78,7 +80,7 @@ def _composed(leaves: Leaves, slack: float, bound: float, extra: float = 0.0) ->
     return (epsilon, cell) if math.isfinite(epsilon) else None
 
 
-def _reach(leaf: Leaf) -> float:
+def _reach(leaf: SimpleEvent) -> float:
     """Return about the largest loss of one event that has to fit on the grid."""
     match leaf:
         case PureDp() | ApproximateDp():
@@ -94,7 +96,7 @@ def _reach(leaf: Leaf) -> float:
 
 
 @lru_cache(maxsize=64)
-def _distribution(leaf: Leaf, cell: float) -> Any:
+def _distribution(leaf: SimpleEvent, cell: float) -> Any:
     """Return the privacy loss distribution of one event, on the grid of ``cell``; its δ is counted elsewhere."""
     match leaf:
         case PureDp() | ApproximateDp():

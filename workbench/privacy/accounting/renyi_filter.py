@@ -23,7 +23,7 @@ from workbench.privacy.accounting.accountant import INTEGER_ORDERS, converted, r
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.concentrated import renyi_at
 from workbench.privacy.accounting.event import CostEvent
-from workbench.privacy.accounting.event_alternatives import Leaf, PoissonStep, alternatives
+from workbench.privacy.accounting.event_alternatives import PoissonStep, SimpleEvent, alternatives
 
 PART = Decimal("0.5")
 """Part of the cap's δ that pays for the conversion; the rest is for releases with a δ of their own."""
@@ -85,7 +85,7 @@ class Filter:
         found = max(0.0, divergence * _UP + self.conversion) * _UP
         return round_up(found) if math.isfinite(found) else None
 
-    def _divergence(self, leaves: Iterable[tuple[Leaf, int]]) -> float | None:
+    def _divergence(self, leaves: Iterable[tuple[SimpleEvent, int]]) -> float | None:
         whole = 0.0
         for leaf, count in leaves:
             one = self._of(leaf)
@@ -94,7 +94,7 @@ class Filter:
             whole += count * one
         return whole
 
-    def _of(self, leaf: Leaf) -> float | None:
+    def _of(self, leaf: SimpleEvent) -> float | None:
         place = list(INTEGER_ORDERS).index(self.order)
         if isinstance(leaf, PoissonStep):
             if leaf.rows != 1:

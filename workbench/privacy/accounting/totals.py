@@ -21,7 +21,7 @@ from workbench.privacy.accounting.accountant import PLD, RDP, RDP_CLASSIC
 from workbench.privacy.accounting.compose import advanced_epsilon, total
 from workbench.privacy.accounting.concentrated import renyi_total, zcdp_total
 from workbench.privacy.accounting.event import ApproximateDp, CostEvent, PureDp
-from workbench.privacy.accounting.event_alternatives import Leaf, Leaves, PoissonStep, alternatives
+from workbench.privacy.accounting.event_alternatives import EventCounts, PoissonStep, SimpleEvent, alternatives
 from workbench.privacy.accounting.pld_mixture import pld_total
 
 MOST_OUTCOMES = 1 << 20  # most values of the sum of losses that are enumerated
@@ -129,7 +129,7 @@ class Mixture:
         slack: what the δ that is asked for leaves beyond that of the releases.
     """
 
-    def __init__(self, leaves: Leaves, slack: float) -> None:
+    def __init__(self, leaves: EventCounts, slack: float) -> None:
         self.leaves, self.slack = leaves, slack
 
     @cached_property
@@ -288,7 +288,7 @@ def _largest(totals: list[Total]) -> Total:
     return max(totals, key=lambda t: math.inf if t.epsilon is None else t.epsilon)
 
 
-def _of_leaves(leaves: Leaves, delta: Decimal) -> dict[str, Total]:
+def _of_leaves(leaves: EventCounts, delta: Decimal) -> dict[str, Total]:
     own = total(leaf.delta * count for leaf, count in leaves.items() if isinstance(leaf, ApproximateDp))
     if own > delta:
         raise ParameterError(
@@ -312,9 +312,9 @@ def _plain(epsilon: float | None) -> Bound | None:
     return None if epsilon is None else _finite((epsilon, None))
 
 
-def _rough(leaves: Leaves, slack: float) -> float:
+def _rough(leaves: EventCounts, slack: float) -> float:
     """Return an ε that is good enough to set a grid: that of as many steps by one row, times the rows squared."""
-    alike: dict[Leaf, int] = {}
+    alike: dict[SimpleEvent, int] = {}
     most = 1
     for leaf, count in leaves.items():
         if isinstance(leaf, PoissonStep):

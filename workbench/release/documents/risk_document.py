@@ -264,7 +264,7 @@ def _quality(report: RiskReport) -> Section:
         (
             _scores(found),
             Grid(("score, 1 at best", "these rows", "held-out rows", "share", "what it is"), rows, (1, 2, 3)),
-            Paragraph(f"Held-out rows: what {found.beside}.", "muted"),
+            Paragraph(f"Held-out rows: what {found.comparison_words}.", "muted"),
         ),
     )
 

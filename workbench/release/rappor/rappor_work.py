@@ -19,7 +19,7 @@ from workbench.params import InputError, ParameterError, parse_json
 from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.rappor.bits import BasicBits, Bits, BloomBits, Kept, PermanentAnswers
 from workbench.privacy.rappor.parameters import RapporParameters, cost, epsilons
-from workbench.rappor.collection import Asked, Collected, Collection, clients_of, collected
+from workbench.rappor.collection import Collected, Collection, CollectionOptions, clients_of, collected
 from workbench.rappor.files import parameter_text, read_parameters
 from workbench.rappor.reports import most_reports, read_sum, report_bytes
 from workbench.release.atomic import write_output
@@ -162,7 +162,9 @@ def rappor_work(
     )
 
 
-def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+def asked_work(
+    plan: Plan, asked: CollectionOptions, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
+) -> Work:
     """Return the release of what a person asked for, whose cost is that of the parameters; reads no row."""
     found = asked.collection([column.name for column in plan.columns])
     answers = None if asked.answers is None else Path(asked.answers)

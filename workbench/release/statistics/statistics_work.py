@@ -21,7 +21,7 @@ from workbench.statistics.figures import figures
 from workbench.statistics.queries import CHOICE, DRAWN, FORMER_RULES, RULES, Counted, Query, counted, queries_of
 from workbench.statistics.ranges import Ranges
 from workbench.statistics.release_file import FORMATS, decode, defused_records, encode, written
-from workbench.statistics.request import REGRESSION, Asked, Request
+from workbench.statistics.request import REGRESSION, Request, StatisticsOptions
 from workbench.work.ask import Ask
 from workbench.work.work import Work, WorkOutput
 
@@ -106,7 +106,9 @@ def work_of(request: Request, queries: Sequence[Query], kind: str, plan: Plan, b
     )
 
 
-def asked_work(plan: Plan, asked: Asked, epsilon: Decimal, delta: Decimal, rows: int, file_format: str) -> Work:
+def asked_work(
+    plan: Plan, asked: StatisticsOptions, epsilon: Decimal, delta: Decimal, rows: int, file_format: str
+) -> Work:
     """Return the release of what a person asked for; reads no row."""
     return statistics_work(asked.checked(plan), plan, epsilon, rows, file_format, delta)
 

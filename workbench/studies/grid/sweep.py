@@ -24,7 +24,7 @@ from workbench.deep.plan import AUTO, CPU, CUDA, DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
 from workbench.privacy.accounting.concentrated import renyi_total
-from workbench.privacy.accounting.event_alternatives import Leaf, PoissonStep
+from workbench.privacy.accounting.event_alternatives import PoissonStep, SimpleEvent
 from workbench.privacy.accounting.private_selection import Selection, best_of
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.runner import runner
@@ -253,7 +253,7 @@ def publishing(schedules: Sequence[Schedule]) -> Publishing:
     costs = [float(schedule.cost().epsilon) for schedule in schedules]
     if any(schedule.rows_per_person > 1 for schedule in schedules):
         return Publishing(len(schedules), delta, max(costs), sum(costs), None, None)
-    leaves: dict[Leaf, int] = {}
+    leaves: dict[SimpleEvent, int] = {}
     for schedule in schedules:
         event = schedule.event.independent()
         step = PoissonStep(event.sample_rate, event.noise_multiplier, rows=1)

@@ -51,7 +51,7 @@ class Quality:
         return mean_of([found.value for score, found in self.found if score.name in OF_SDMETRICS])
 
     @property
-    def beside(self) -> str:
+    def comparison_words(self) -> str:
         """What the scores are compared with, in words."""
         rows = f"{self.compared.real.count:,}"
         if self.compared.held_out:

@@ -9,7 +9,7 @@ from workbench.sanitize.plan import Column
 from workbench.signals.cancel import CancelToken
 from workbench.studies.quality.score import Found, Score
 from workbench.studies.quality.tables import Compared, Rows
-from workbench.studies.train_on_released import Lesson, taught
+from workbench.studies.train_on_released import LabelledRows, compare_models
 
 
 def _found(compared: Compared, cancel: CancelToken) -> Found | None:
@@ -27,7 +27,7 @@ def _found(compared: Compared, cancel: CancelToken) -> Found | None:
     target = columns.pop(at)
     goal = places.pop(at)
     original, released, real = (_lesson(side, places, goal, compared.labels) for side in sides)
-    found = taught(tuple(columns), target, original, released, real if compared.held_out else None, cancel)
+    found = compare_models(tuple(columns), target, original, released, real if compared.held_out else None, cancel)
     if found is None:
         return None
     return Found(found.released, found.released, found.original, found.level, words=found.words)
@@ -47,7 +47,7 @@ def _declared(sides: tuple[Rows, ...], place: int, labels: tuple[str, ...]) -> C
     return Column(name=name, kind="real", lower=low, upper=high, missing="own-value", bounds_origin="data")
 
 
-def _lesson(rows: Rows, places: list[int], goal: int, labels: tuple[tuple[str, ...], ...]) -> Lesson:
+def _lesson(rows: Rows, places: list[int], goal: int, labels: tuple[tuple[str, ...], ...]) -> LabelledRows:
     target = rows.columns[goal]
     X = np.column_stack(
         [
@@ -55,7 +55,7 @@ def _lesson(rows: Rows, places: list[int], goal: int, labels: tuple[tuple[str, .
             for place, c in ((place, rows.columns[place]) for place in places)
         ]
     ).astype(np.float64)
-    return Lesson(X[target.present], target.values[target.present])
+    return LabelledRows(X[target.present], target.values[target.present])
 
 
 SCORE = Score(

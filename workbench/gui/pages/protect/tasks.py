@@ -15,9 +15,9 @@ from workbench.jobs import CancelToken
 from workbench.sanitize.utility_summary import (
     EVENLY,
     NORMAL_95,
-    hardly_survives,
     kept_words,
-    relations_fade,
+    little_better_than_constant,
+    loses_relations,
     statistic_is_noise,
 )
 
@@ -85,13 +85,13 @@ class Outlook:
     def useless(self) -> bool:
         """Whether a constant answer, which costs nothing, is as near as what the column is for, or all but."""
         if not self.for_statistics:
-            return hardly_survives(self.used.error, self.constant_error)
+            return little_better_than_constant(self.used.error, self.constant_error)
         return statistic_is_noise(self.used.statistic, self.constant_error)
 
     @property
     def faded(self) -> bool:
         """Whether its single values matter, and most of its relations with other columns are lost."""
-        return relations_fade(self.used.kept, self.column.purpose)
+        return loses_relations(self.used.kept, self.column.purpose)
 
     @property
     def faded_words(self) -> str:
@@ -174,10 +174,10 @@ def outlooks(
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
     from workbench.privacy.local.mechanism_table import EPSILON_CAP
-    from workbench.sanitize.calibrated_columns import candidates, offered
+    from workbench.sanitize.calibrated_columns import candidates, choosable_mechanisms
 
     made = column.column().grid()
-    options = offered(candidates(made.cells, share, column.purpose), column.purpose, column.mechanism)
+    options = choosable_mechanisms(candidates(made.cells, share, column.purpose), column.purpose, column.mechanism)
     names = [m.name for m, _ in options]
     used = column.mechanism if column.mechanism in names else names[0]
     return Outlook(
@@ -204,13 +204,13 @@ def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
 def _example(made: Grid, mechanism: str, share: Decimal, *, numeric: bool) -> Example | None:
     import numpy as np
 
-    from workbench.sanitize.calibrated_columns import becoming
+    from workbench.sanitize.calibrated_columns import answer_chances
 
     cells = made.cells
     if not numeric and cells.size > BARS:
         return None
     cell = cells.size // 3 if numeric else 0
-    chances = becoming(mechanism, cells, share, cell)
+    chances = answer_chances(mechanism, cells, share, cell)
     edges = np.unique(np.linspace(0, cells.size, min(cells.size, BARS) + 1).round().astype(int))
     answers, grouped = [], []
     for low, high in pairwise(edges.tolist()):

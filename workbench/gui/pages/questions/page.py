@@ -42,7 +42,6 @@ from workbench.gui.widgets.table_model import Cell, Column, PlanModel
 from workbench.gui.widgets.table_view import TableFilter
 from workbench.params import ParameterError
 from workbench.sanitize.intended_use import (
-    ASKS,
     AVERAGES,
     FIGURES,
     FURTHER,
@@ -50,7 +49,8 @@ from workbench.sanitize.intended_use import (
     PAIRS,
     RECIPIENTS,
     ROWS,
-    Questions,
+    USE_OPTIONS,
+    IntendedUse,
     recipient,
 )
 from workbench.sanitize.wishes import FORMS, Wish
@@ -195,7 +195,7 @@ class QuestionsPage(PageFrame):
 
     def _what(self) -> QWidget:
         self._asks: dict[str, QCheckBox] = {}
-        for ask in ASKS:
+        for ask in USE_OPTIONS:
             box = named(QCheckBox(tr_sentence(ask.title)), f"ask_{ask.name}", tip=tr_sentence(ask.help))
             box.clicked.connect(lambda ticked, name=ask.name: self._take_ask(name, ticked=ticked))
             self._asks[ask.name] = box
@@ -262,12 +262,12 @@ class QuestionsPage(PageFrame):
             self._show_wishes(asked)
         self.set_note(self._next(asked))
 
-    def _show_target(self, asked: Questions) -> None:
+    def _show_target(self, asked: IntendedUse) -> None:
         choices = [*([] if asked.target else [(tr("choose a column"), None)]), *((name, name) for name in asked.needed)]
         self._target.offer(choices, asked.target)
         mark_wrong(self._target, MODEL in asked.asks and asked.target is None)
 
-    def _show_wishes(self, asked: Questions) -> None:
+    def _show_wishes(self, asked: IntendedUse) -> None:
         self._wishes.setText("; ".join(wish.text for wish in asked.wishes))
         gone = {name for wish in asked.unanswered for name in wish.columns if name not in asked.needed}
         unanswered = tr_n(
@@ -282,7 +282,7 @@ class QuestionsPage(PageFrame):
         say(self._wrong, f"✕ {capital(text)}" if text else "")
         mark_wrong(self._wishes, bool(text))
 
-    def _next(self, asked: Questions) -> str:
+    def _next(self, asked: IntendedUse) -> str:
         """Return what follows from the answers and what comes first, and let the highlighted button lead there."""
         plan = self.session.plan
         self._to = "data" if blocks(self.session.open_table, agreed(plan)) else "ways"
@@ -312,7 +312,7 @@ class QuestionsPage(PageFrame):
 
     def _take_ask(self, name: str, *, ticked: bool) -> None:
         asked = self.session.questions
-        asks = tuple(ask.name for ask in ASKS if (ask.name in asked.asks) != (ask.name == name))
+        asks = tuple(ask.name for ask in USE_OPTIONS if (ask.name in asked.asks) != (ask.name == name))
         target = asked.target
         if name == MODEL:
             target = (asked.target or self._suggested_target()) if ticked else None
@@ -329,7 +329,7 @@ class QuestionsPage(PageFrame):
         asked, chosen = self.session.questions, self._target.currentText()
         if chosen not in asked.needed:
             return
-        asks = tuple(ask.name for ask in ASKS if ask.name in (*asked.asks, MODEL))
+        asks = tuple(ask.name for ask in USE_OPTIONS if ask.name in (*asked.asks, MODEL))
         self.session.answer(tr("train a model of {chosen}", chosen=chosen), asks=asks, target=chosen)
 
     def _take_wishes(self) -> None:

@@ -29,11 +29,11 @@ from workbench.sanitize.plan import Plan
 from workbench.sanitize.utility_summary import (
     MOST_NAMED,
     RELATIONS_WAYS_OUT,
-    Learnt,
-    learnt,
+    UsefulFigure,
     mostly_noise,
     noisy_columns,
     relations_words,
+    useful_figures,
 )
 from workbench.signals.cancel import CancelToken
 
@@ -373,7 +373,7 @@ def noise_words(forecast: Forecast, rows: int) -> str:
 
 def learn_words(forecast: Forecast, rows: int) -> str:
     """Return what a recipient can learn from the table with about 95 % confidence, in one sentence."""
-    found = learnt(forecast, rows)
+    found = useful_figures(forecast, rows)
     means = [_stated(one) for one in found if one.numeric]
     shares = [_stated(one) for one in found if not one.numeric]
     parts = []
@@ -393,7 +393,7 @@ def worth_words(forecast: Forecast, rows: int) -> str:
     return " ".join(filter(None, stated))
 
 
-def _stated(one: Learnt) -> str:
+def _stated(one: UsefulFigure) -> str:
     if one.numeric:
         return tr("{name} to ± {width}", name=one.name, width=half_width(one.half_length))
     return tr("{name} to ± {width} %", name=one.name, width=share_half_width(one.half_length))

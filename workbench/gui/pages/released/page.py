@@ -203,7 +203,7 @@ class QualityCard(Card):
 
 def _words(found: Quality) -> str:
     """Return what the scores are compared with, the least alike columns, and what is not compared."""
-    said = [tr("Mark and share: what {beside}.", beside=tr_sentence(found.beside))]
+    said = [tr("Mark and share: what {beside}.", beside=tr_sentence(found.comparison_words))]
     if not math.isnan(found.overall):
         said.append(tr("Overall, as sdmetrics scores it: {figure}.", figure=tr_number(found.overall, ".3f")))
     details = sorted((d for d in found.details("column_shapes") if not math.isnan(d.score)), key=lambda d: d.score)

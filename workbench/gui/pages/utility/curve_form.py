@@ -35,7 +35,7 @@ from workbench.gui.widgets.parameter_form import given_in, put_in
 from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.privacy.local import mechanisms
-from workbench.sanitize.learner_advice import Fitting
+from workbench.sanitize.learner_advice import SuitableLearners
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
@@ -103,7 +103,7 @@ class CurveSetup(Card):
         # Whether the chosen model stays, where it fits, though another is advised: it was chosen, or computed.
         self.kept = False
         self._further: list[str] = []
-        self._list_models(Fitting())
+        self._list_models(SuitableLearners())
         self._regimes = {key: _check(tr(words), f"regime_{key}", tr(tip)) for key, (words, tip) in WAYS.items()}
         for key in ("corrected", "synthetic"):  # further lines are asked for
             self._regimes[key].setChecked(False)
@@ -212,7 +212,7 @@ class CurveSetup(Card):
 
     # -- the models -------------------------------------------------------------------------------------------------
 
-    def show_models(self, found: Fitting) -> None:
+    def show_models(self, found: SuitableLearners) -> None:
         """Offer the models that fit, with a star on the advised one, which is chosen where :attr:`kept` is not set."""
         if found != self._found:
             with self._steps.unasked():
@@ -220,7 +220,7 @@ class CurveSetup(Card):
                 self._follow_model()
             self.changed.emit()
 
-    def _list_models(self, found: Fitting) -> None:
+    def _list_models(self, found: SuitableLearners) -> None:
         chosen, fit = self.model.currentData(), [entry.name for entry in found.fit]
         if not self.kept or (fit and chosen not in fit):
             chosen = found.advised

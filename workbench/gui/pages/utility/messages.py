@@ -68,7 +68,7 @@ def _level(figure: CurveFigure, style: str) -> float | None:
 def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> str:
     """Return what the curve says about getting near no privacy, the one constant answer, and the plan's ε."""
     if not predictable(figure, metric):
-        return tr("{hopeless} than {beats}.", hopeless=tr_sentence(metric.hopeless), beats=tr_sentence(metric.beats))
+        return tr("{hopeless} than {beats}.", hopeless=tr_sentence(metric.no_signal), beats=tr_sentence(metric.beats))
     if figure.against:
         return _best(figure, metric)
     if len(figure.series) > MOST_NAMED:

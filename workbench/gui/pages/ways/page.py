@@ -46,8 +46,8 @@ from workbench.sanitize.wishes import FORMS
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftPlan
-    from workbench.studies.kind_advice import Way
-    from workbench.studies.kind_draws import DrawnWays
+    from workbench.studies.kind_advice import KindResult
+    from workbench.studies.kind_draws import KindDraws
     from workbench.studies.kind_questions import Question
     from workbench.studies.solve import Solution
 
@@ -79,7 +79,7 @@ class WaysPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, page_called("ways"))
         self._marks = Marks.of(session, jobs)
-        self._drawn: tuple[DraftPlan, DrawnWays] | None = None
+        self._drawn: tuple[DraftPlan, KindDraws] | None = None
         self._number = 0
         self._least: tuple[Question, str, Decimal | None] | None = None
         self._least_of = session.plan
@@ -252,7 +252,7 @@ class WaysPage(PageFrame):
         self._count.setText(tr("here {count}", count=self._count_at(self.session.plan.epsilon)))
         self._show_reason()
 
-    def _way_at(self, epsilon: Decimal) -> Way | None:
+    def _way_at(self, epsilon: Decimal) -> KindResult | None:
         return way_in(self._marks.at(epsilon), self.session.way)
 
     def _enough(self) -> str:
@@ -329,7 +329,7 @@ class WaysPage(PageFrame):
         self.highlight(lead)
         self.set_note(self._foot_words(own, poor=poor) or (tr(CHARGED_AGAIN) if done else ""))
 
-    def _foot_words(self, own: Way | None, *, poor: bool) -> str:
+    def _foot_words(self, own: KindResult | None, *, poor: bool) -> str:
         refused = draft_refusal(self.session)
         if refused is not None:
             return f"⚠ {sentence(refused)}"
@@ -492,7 +492,7 @@ class WaysPage(PageFrame):
         plan, number = self.session.plan, self._number + 1
         self._number = number
 
-        def take(found: DrawnWays) -> None:
+        def take(found: KindDraws) -> None:
             self._drawn = plan, found
 
         self.follow(draw_privately(self.session, self.jobs, number)).finished.connect(take)
@@ -546,7 +546,7 @@ def solved_words(found: Solution) -> str:
     return tr(stated, way=way, epsilon=epsilon, split=split)
 
 
-def _count(way: Way) -> str:
+def _count(way: KindResult) -> str:
     """Return the least number of questions that a way answers."""
     if way.known:
         return tr("{useful} of {answers} ✓", useful=way.useful, answers=len(way.answers))

@@ -33,9 +33,9 @@ from workbench.sanitize.wishes import CLASSES, CORRELATION, MEAN, NUMBERS, SHARE
 
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
-    from workbench.studies.kind_advice import Answer, Way
-    from workbench.studies.kind_comparison import Ways
-    from workbench.studies.kind_draws import DrawnWays
+    from workbench.studies.kind_advice import Answer, KindResult
+    from workbench.studies.kind_comparison import KindComparison
+    from workbench.studies.kind_draws import KindDraws
     from workbench.studies.kind_questions import Question
     from workbench.studies.solve import Solution
 
@@ -113,12 +113,12 @@ def draw_privately(session: Session, jobs: JobCenter, number: int) -> JobHandle:
     opened, draft = session.open_table, session.plan
     plan = asked_plan(draft, draft.plan())
 
-    def work(emit: Emit, cancel: CancelToken) -> DrawnWays:
+    def work(emit: Emit, cancel: CancelToken) -> KindDraws:
         from workbench.release.ledger.study_note import note_study
-        from workbench.studies.kind_draws import draw_ways
+        from workbench.studies.kind_draws import draw_kinds
 
         note_study(opened.table, "ways", emit=emit)
-        return draw_ways(plan, opened.table, number, emit, cancel)
+        return draw_kinds(plan, opened.table, number, emit, cancel)
 
     return follow_note(session, jobs, jobs.start(Job(tr("Drawing by each way, beside the truth"), work), key=DRAW))
 
@@ -242,13 +242,13 @@ class DecideModel(EditedModel):
         super().__init__(session, columns)
         self._marks = marks
         self.questions: tuple[Question, ...] = ()
-        self._drawn: DrawnWays | None = None
-        self._found: Ways | None = None
+        self._drawn: KindDraws | None = None
+        self._found: KindComparison | None = None
 
     def height(self) -> int:
         return len(self.questions)
 
-    def show_questions(self, questions: tuple[Question, ...], drawn: DrawnWays | None) -> None:
+    def show_questions(self, questions: tuple[Question, ...], drawn: KindDraws | None) -> None:
         """Show what is known of the questions, with the private draw where there is one of this plan."""
         self._drawn, self._found = drawn, self._marks.ways
         if [q.key for q in questions] != [q.key for q in self.questions]:
@@ -326,7 +326,7 @@ def asked_words(question: Question) -> str:
     return capital(tr_sentence(question.words))
 
 
-def _help(tip: str, way: Way | None, *, advised: bool) -> str:
+def _help(tip: str, way: KindResult | None, *, advised: bool) -> str:
     parts = [tip if way is None else tr_sentence(way.gives)]
     if way is not None:
         problem = way.problem and tr("It cannot be made: {problem}.", problem=tr_sentence(way.problem))

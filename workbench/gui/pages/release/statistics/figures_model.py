@@ -31,7 +31,7 @@ from workbench.statistics.request import (
     REGRESSION,
     TOP,
     Statistic,
-    without_period,
+    split_period,
 )
 
 if TYPE_CHECKING:
@@ -407,7 +407,7 @@ class FiguresModel(EditedModel):
 
     def _makes_groups(self, column: DraftColumn) -> bool:
         names = [one.name for one in self._columns]
-        return column.name in (without_period(named, names)[0] for named in self.groups)
+        return column.name in (split_period(named, names)[0] for named in self.groups)
 
     def _ticked(self, column: DraftColumn, statistic: str) -> bool:
         return statistic in self._ticks[column.name] and self._can(column, statistic)
