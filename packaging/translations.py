@@ -185,6 +185,8 @@ def engine_sources(file: Path) -> Iterator[Source]:
             skipped.update(part for part in node.values if isinstance(part, ast.Constant))
         if isinstance(node, ast.keyword) and node.arg in SHOWN_FIELDS:
             shown.add(node.value)
+        elif isinstance(node, ast.keyword) and node.arg == "python":  # the advice of workbench.api
+            skipped.add(node.value)
         elif isinstance(node, ast.ClassDef):
             stated = [s for s in node.body if isinstance(s, ast.Assign)]
             shown.update(s.value for s in stated if ast.unparse(s.targets[0]) in SHOWN_FIELDS)

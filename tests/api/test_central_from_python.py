@@ -72,6 +72,8 @@ def test_arguments_that_contradict_each_other_are_refused(people, folder):
         api.synthesize(people, plan, target="sex", ledger="ledger.sqlite", account="people")
     with pytest.raises(ParameterError, match=r"moda. is not known"):
         api.statistics(people, plan, [{"statistic": "moda", "column": "age"}])
+    with pytest.raises(ParameterError, match=r"needs a target column; set target= or role"):
+        api.synthesize(people, api.plan(epsilon=3, **FACTS), method="tan")
     with pytest.raises(ParameterError, match="need a categorical column"):
         api.statistics(people, plan, [{"statistic": "mode", "column": "age"}])
     assert not list(folder.iterdir())

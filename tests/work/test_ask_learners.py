@@ -210,6 +210,6 @@ def test_no_release_takes_noise_or_answers_from_outside():
     assert any(f.__name__ == "release_prepared" for f in functions)
     for function in (f for f in functions if not f.__name__.startswith("_")):
         taken = {str(p.annotation) for p in inspect.signature(function).parameters.values()}
-        assert not taken & {"Ask", "Noise", "CentralNoise", "Made"}, function
+        assert not taken & {"Ask", "Noise", "CentralNoise", "WorkOutput"}, function
     used = inspect.getsource(importlib.import_module("workbench.release.release_path"))
     assert used.count("Charged(") == used.count(").ask(work.cost())") == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.api.datasets import warn_of_study
+from workbench.api.datasets import in_python, warn_of_study
 from workbench.api.frames import Place, frame_of, restored
 from workbench.api.release_input import ReleaseInput
 from workbench.data.cluster_parts import LOCAL
@@ -233,7 +233,8 @@ def _published(
     )
     to = handed.to(kind.suffixes(), *files_in_request(request))
     file_format = kind.formats[0] if to is None else to.format
-    work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
+    with in_python():
+        work = kind.work_of(handed.plan, request, *cost, handed.rows.rows, file_format)
     data, stated = handed.run_work(work, to)
     made = _READ.get(kind.name, _tabular)(handed, data, file_format)
     made.attrs.update(stated)

@@ -7,7 +7,6 @@ copies, the halves of ``train_test_split``) and drops where it cannot know whose
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,11 +23,9 @@ from workbench.data.table_reader import ReadOptions, read_table, require_options
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.params.remedies import (
     CHARGE_ACCOUNT,
-    GIVE,
     NAME_ACCOUNT,
     OTHER_TABLE,
     RAISE_CAP,
-    REPLACE_OUTPUT,
     STATE_ACCOUNT,
     Remedy,
 )
@@ -218,18 +215,8 @@ def in_python() -> Iterator[None]:
     try:
         yield
     except WorkbenchError as error:
-        error.remedies = tuple(
-            replace(way, text=_OPTION.sub(_argument, way.text)) if way.kind in (REPLACE_OUTPUT, GIVE) else way
-            for way in error.remedies
-        )
+        error.remedies = tuple(replace(way, text=way.python) if way.python else way for way in error.remedies)
         raise
-
-
-_OPTION = re.compile(r"--([a-z]+)(?: ([A-Z]+))?")
-
-
-def _argument(option: re.Match[str]) -> str:
-    return f"{option[1]}={'' if option[2] else True}"
 
 
 def _of_account(remedy: Remedy, pays: Payment) -> Remedy:

@@ -1,4 +1,4 @@
-"""The parts of a table, read by the workers of a Dask cluster: what is made of each comes back, and no row.
+"""Parts of a table read by the workers of a Dask cluster, which return results and no rows.
 
 A part is some bytes: a range of a file of text, row groups of Parquet with what the file says of all of them, or the
 rows of a table of a database between two keys. Workers read them by its path or address, and refuse other bytes than
@@ -48,7 +48,7 @@ class Workers:
     _warned: list[str] = field(default_factory=list, repr=False)
 
     def address_now(self) -> str:
-        """Return the address of the scheduler that is there now, as far as its file says.
+        """Return the present address of the scheduler, from its file if there is one.
 
         In place of an encrypted one, one that is not gets no rows: nobody has agreed to that.
         """
@@ -87,7 +87,7 @@ def workers_of(
     cancel: CancelToken,
     mark: str = "",
 ) -> Workers | None:
-    """Return the workers that somebody chose; ``None`` for this computer.
+    """Return the chosen workers; ``None`` for this computer.
 
     Args:
         engine: :data:`LOCAL` or :data:`DASK`.
@@ -131,7 +131,7 @@ class _Part:
 
 
 class PartsOnWorkers(Sequence[_Part]):
-    """The parts of a table; what is sent of one is made when it is sent, so that few are in memory."""
+    """The parts of a table; each is prepared when it is sent, so that few are in memory."""
 
     def __init__(self, table: Table, workers: Workers) -> None:
         """Describe the parts.
@@ -189,11 +189,11 @@ class PartsOnWorkers(Sequence[_Part]):
         return replace(part, path=path, ranges=piece.keys or there)
 
     def hand_over(self, emit: Emit, cancel: CancelToken) -> None:
-        """Let somebody else wait for the parts from now on."""
+        """Report events to another listener from now on."""
         self._workers = replace(self._workers, emit=emit, cancel=cancel)
 
     def notice(self, text: str) -> None:
-        """Warn whoever waits for the parts."""
+        """Send a warning to the current listener."""
         self._workers.emit(Notice("warning", text))
 
     def require_unchanged(self) -> None:

@@ -1,4 +1,4 @@
-"""What the steward declares to be impossible: combinations of values that never occur, as is publicly known.
+"""Combinations of values that are publicly known never to occur, as the steward declares them.
 
 A statement is written ``sex = male & pregnant = yes`` or ``age = 0..15 & job = retired``: columns with the values
 (``a|b``) or ranges (``0..15``, ends included) that do not occur together. It is public and depends on no row: rows that

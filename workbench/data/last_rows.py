@@ -1,4 +1,4 @@
-"""What the last rows of a table look like: rows of a spreadsheet without a value, or a line of totals."""
+"""Notices about the last rows of a table: empty rows of a spreadsheet, or a line of totals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOKED_AT = 1000  # rows
 
 
 def last_row_notices(frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return a sentence for what a person should look at in the last rows, none where there is nothing. Private.
+    """Return a sentence for each thing to check in the last rows. Private.
 
     Args:
         frame: cells of text, shape (rows, columns); no more than its last thousand rows are looked at.

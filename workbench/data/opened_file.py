@@ -1,4 +1,4 @@
-"""What a format's function ``opened`` returns or raises, in the process that reads its files."""
+"""Results and errors of a format's function ``opened``, in the process that reads its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two tables joined on the person: a row of each person of the second is added to all her rows of the first.
+"""Two tables joined on the person: one row of the second table is added to all rows of that person in the first.
 
 Of the second table one row of each person is kept, by the lowest of fresh random keys, as rows of persons are kept
 (:mod:`workbench.data.persons`). A row of the first has the cells of that row beside its own; they are empty where its
@@ -132,7 +132,7 @@ def _require_fitting(first: Table, second: Table, person: str, on: str) -> None:
 
 
 def joined_names(first: Sequence[str], second: Sequence[str], on: str) -> dict[str, str]:
-    """Return what the columns of a second table are called beside those of the first, all but its person's."""
+    """Return the names of the second table's columns in the joined table, without its person column."""
     return {name: name + NAME_SUFFIX if name in first else name for name in second if name != on}
 
 

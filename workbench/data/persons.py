@@ -121,7 +121,7 @@ class _OfPersons(Rows):
 
 
 def person_codes(table: Table, person: str) -> pl.Series:
-    """Return whose each row is, shape (n,); null where the cell is missing.
+    """Return the person of each row, shape (n,); null where the cell is missing.
 
     Words such as ``none`` are not: a person of that name would have as many rows as she likes.
     """

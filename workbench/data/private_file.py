@@ -1,4 +1,4 @@
-"""A file for bytes that no other user may read, and that is gone when this process ends, however it ends."""
+"""Temporary files that no other user can read and that disappear when this process ends, even after a crash."""
 
 from __future__ import annotations
 

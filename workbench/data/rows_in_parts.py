@@ -55,7 +55,7 @@ class PieceReader(Protocol):
 
 
 class Rows(ABC):
-    """Rows of text cells that are not in memory."""
+    """Rows of text cells that are read from disk when they are needed."""
 
     height: int
     columns: tuple[str, ...]  # the names of their columns
@@ -65,7 +65,7 @@ class Rows(ABC):
     seeks: bool = False  # whether `at` reads little beside the rows that it returns
 
     def pieces(self, size: int) -> Iterator[Piece]:
-        """Yield pieces of about ``size`` bytes of text, in order; they are for rows that have files."""
+        """Yield pieces of about ``size`` bytes of text, in order, for rows that are read from files."""
         raise NotImplementedError(size)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Recognise files that are no table which can be read here, by their first bytes: each is refused for what it is.
+"""Recognise well-known formats that cannot be read, by their first bytes, so that the refusal names the format.
 
 Nothing is parsed or unpacked. Marks of binary formats decide whatever a person stated about the file; what is text in
 another format (JSON, ARFF, HTML) is distinguished from a table only where nobody said how cells are separated.

@@ -1,4 +1,4 @@
-"""How much of each row's gradient is kept, and the proof that no row moves the sum by more than C.
+"""The clipping factor of each row's gradient, and the proof that no row moves the sum by more than C.
 
 Three rules, gᵢ the gradient of row i, gᵢₗ its part of layer l of K:
 

@@ -1,4 +1,4 @@
-"""Loops that are compiled when they are first called, and kept on disk.
+"""Loops that are compiled at their first call and cached on disk.
 
 On small networks most of a step's time goes into starting operations; a loop that does ten of them starts once.
 

@@ -1,4 +1,4 @@
-"""What accuracy a plan reaches on rows that nobody has to protect, found before a private row is read.
+"""Expected accuracy of a plan, measured on made-up or public rows before a private row is read.
 
 The plan is trained as it is (its noise, steps, batch, clipping and network) on made-up or public rows, once
 without clipping, once without noise, and a few times with both. Where that would take too long, a share of rows and

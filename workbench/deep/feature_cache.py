@@ -1,4 +1,4 @@
-"""Features that a frozen, public part of a network makes of private rows, kept on disk for the next run.
+"""Cache on disk for the features that a frozen, public part of a network computes from private rows.
 
 They are functions of the rows, hence as private as these: the files are the owner's alone, in the user's cache folder,
 and nothing of them is ever released. A set is named by a keyed hash of the rows and of the frozen part, so that other

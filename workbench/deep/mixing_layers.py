@@ -1,4 +1,4 @@
-"""Layers that mix rows are refused: one row would change what the others contribute, and clipping would not see it."""
+"""Refuse layers that mix rows, because one row would change the gradients of others, which clipping does not bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From noisy sums to steps of the parameters: post-processing, at no cost whatever it does.
+"""Optimizers: steps of the parameters from noisy sums, which are post-processing and cost nothing.
 
 All parameters are one vector, so that a step is a handful of operations. The rules are those of ``torch.optim``.
 """

@@ -1,4 +1,4 @@
-"""Rows as the trained layers read them: through the network's frozen part, whose features are kept for the next run."""
+"""Inputs of the trained layers: rows after the network's frozen part, whose features are cached for the next run."""
 
 from __future__ import annotations
 

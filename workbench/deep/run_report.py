@@ -1,4 +1,4 @@
-"""How a training run goes: what is said of it, and the private table of its metrics."""
+"""Progress reports of a training run, and the private table of its metrics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Record:
 
 @dataclass(eq=False)
 class RunReport:
-    """Says how a run goes, and keeps its metrics."""
+    """Reports the progress of a run, and keeps its metrics."""
 
     schedule: Schedule  # of the run
     whole: Cost

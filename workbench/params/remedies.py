@@ -62,6 +62,7 @@ class Remedy:
     # The words of the command that `text` names, without the program's; empty where it names none. `DATA` and `LEDGER`
     # are placeholders for what is in use, which only a front end knows.
     command: tuple[str, ...] = ()
+    python: str = ""  # the same where `text` names an option, with the argument of `workbench.api` that it is
 
     def __str__(self) -> str:
         return self.text
@@ -129,14 +130,15 @@ def state_option(option: str, *values: str, condition: str = "", doing: str = ""
     return Remedy(STATE_OPTION, f"{text} if {condition}" if condition else text, about)
 
 
-def give(what: str, text: str) -> Remedy:
-    """Give what is missing: on the command line by an option, in the window in a field.
+def give(what: str, text: str, *, python: str) -> Remedy:
+    """Give what is missing: on the command line by an option, in Python by an argument, in the window in a field.
 
     Args:
         what: one word for it, the name of the option: ``weights``.
         text: what to do, with the option as a person types it.
+        python: what to do, with the argument.
     """
-    return Remedy(GIVE, text, {"what": what})
+    return Remedy(GIVE, text, {"what": what}, python=python)
 
 
 def add_value() -> Remedy:
@@ -167,8 +169,12 @@ def name_account(name: str) -> Remedy:
     return run("name it first with", "ledger", "name", DATA, name, LEDGER, kind=NAME_ACCOUNT, about={"name": name})
 
 
-REPLACE_IT = Remedy(REPLACE_OUTPUT, "replace it with --replace, which is charged again")
-REPLACE_FREE = Remedy(REPLACE_OUTPUT, "replace it with --replace")
+REPLACE_IT = Remedy(
+    REPLACE_OUTPUT,
+    "replace it with --replace, which is charged again",
+    python="replace it with replace=True, which is charged again",
+)
+REPLACE_FREE = Remedy(REPLACE_OUTPUT, "replace it with --replace", python="replace it with replace=True")
 
 
 def run(stated: str, *words: str, kind: str = SAY, about: Mapping[str, str] | None = None) -> Remedy:

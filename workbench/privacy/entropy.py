@@ -1,4 +1,4 @@
-"""Sources of random bits, and whether values drawn from them may be released."""
+"""Sources of random bits, each with whether its values may be released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attack is made on, for window, command line and Python: what a certificate promises, and what was read.
+"""Inputs of attacks, for window, command line and Python: the guarantee in a certificate, and the tables.
 
 The ledger notes each table of people before a figure is computed from it.
 """

@@ -1,4 +1,4 @@
-"""The checkpoint of a training run on the disk: a folder for its owner alone, beside nothing that is published.
+"""The checkpoint of a training run: a folder that only its owner can read, apart from everything published.
 
 It holds ``checkpoint.json`` and the safetensors file that it names, by which the run goes on after a pause or a crash.
 What is in them is as private as the metrics of a run. The steps are counted in the ledger, not here, so that an

@@ -159,7 +159,7 @@ KINDS: tuple[Kind, ...] = (
         "statistics",
         "workbench.release.statistics.statistics_work",
         "figures with intervals",
-        request="workbench.statistics.request:Asked",
+        request="workbench.statistics.request:StatisticsOptions",
         work="workbench.release.statistics.statistics_work:asked_work",
         again="workbench.release.statistics.statistics_work:repeated",
         formats=("csv", "json"),
@@ -171,7 +171,7 @@ KINDS: tuple[Kind, ...] = (
         "",
         "undeclared values, bounds, and rows per person",
         any_text=True,
-        request="workbench.release.values_work:Asked",
+        request="workbench.release.values_work:ValuesOptions",
         work="workbench.release.values_work:values_work",
         plans="workbench.release.values_work:planned",
         before_plan=True,
@@ -192,7 +192,7 @@ KINDS: tuple[Kind, ...] = (
             "the kept answers, is refused. How often a client reports, and a cohort that the table names, are public. "
             "Each release is charged by itself."
         ),
-        request="workbench.rappor.collection:Asked",
+        request="workbench.rappor.collection:CollectionOptions",
         work="workbench.release.rappor.rappor_work:asked_work",
         again="workbench.release.rappor.rappor_work:repeated",
         command="rappor encode",

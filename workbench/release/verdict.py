@@ -1,4 +1,4 @@
-"""What a ledger says of a release before it is made: whether it may be charged, and what was released before."""
+"""The ledger's verdict on a planned release: whether it may be charged, and what was released before."""
 
 from __future__ import annotations
 

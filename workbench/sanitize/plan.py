@@ -271,7 +271,8 @@ class Plan(Parameters):
         stated, made = self.join, table.joined
         if stated is not None and made is None:
             what = f"the plan joins a second table on {stated.on!r}, and none is given"
-            raise InputError(what, table.source, give("join", "give it: --join FILE"), code="join-missing")
+            hint = give("join", "give it: --join FILE", python="give it: join=")
+            raise InputError(what, table.source, hint, code="join-missing")
         if made is not None and (stated is None or stated.on != made.on):
             what = f"a second table is joined on {made.on!r}, but the plan does not say so"
             raise InputError(

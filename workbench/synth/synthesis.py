@@ -150,7 +150,11 @@ def place_of_target(
         if synthesiser is not None and synthesiser.needs_target:
             raise ParameterError(
                 f"“{synthesiser.title}” needs a target column",
-                hint=give("target", 'set --target or role = "target" in the plan, or choose mst'),
+                hint=give(
+                    "target",
+                    'set --target or role = "target" in the plan, or choose mst',
+                    python='set target= or role = "target" in the plan, or choose mst',
+                ),
             )
         return None
     if target not in names:

@@ -142,7 +142,7 @@ class DelimitedFile:
         certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
         doubts = ambiguities_of(table.dialect, certain, first.cells, names, self._sample)
         facts = dataclasses.replace(table.facts, titles=self._titles)
-        return table.replaced(doubts=tuple(doubts), renamed=self._renamed, facts=facts)
+        return table.replaced(ambiguities=tuple(doubts), renamed=self._renamed, facts=facts)
 
     def _names_of(self, first: Record, dialect: Dialect, planned: Sequence[str] | None) -> list[str]:
         """Return the names of the columns: the stated ones, those of the header, or ``column1`` and so on."""

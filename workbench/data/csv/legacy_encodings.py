@@ -1,4 +1,4 @@
-"""Guess which legacy encoding a text is written in, by how plausible the text is in each.
+"""Guess the legacy encoding of a text: the one in which it is most plausible.
 
 Every candidate encoding decodes the lines that hold bytes above 127, and each reading is given a cost in bits: how
 surprising its characters are, one by one, for somebody who knows the languages that are written in that encoding.

@@ -1,4 +1,4 @@
-"""Read, list and write tables of databases: a separate process connects, and is ended when the work is cancelled."""
+"""Read, list and write tables of databases in a separate process, which ends when the work is cancelled."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _read(
 
 
 def existing_table(address: Address, cancel: CancelToken = NEVER) -> list[str] | None:
-    """Return the columns of an empty table that waits to be filled; ``None`` where a new one can be made.
+    """Return the columns of an existing empty table; ``None`` where there is none and one can be created.
 
     Raises:
         InputError: the table has rows, or none can be made there.

@@ -1,4 +1,4 @@
-"""The contents of files, judged by their heads before they are taken; packed ones are unpacked in another process.
+"""Contents of files, checked by their headers before they are read; compressed files are unpacked in another process.
 
 A small file can unfold into gigabytes, and a damaged one can end what unpacks it. So the process that unpacks is
 limited, and holds a piece at a time; here the first piece of each file is judged, room is made for what its header

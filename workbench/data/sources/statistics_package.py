@@ -149,7 +149,7 @@ def read(file: SourceFile) -> Table:
     candidates = tuple(Candidate(way, f"--missing-codes {way}", cells) for way, cells in ways)
     guess = f"the codes that the file declares missing ({_listed(codes)}) are read as missing values"
     doubt = Ambiguity("missing_codes", guess, candidates[0].option, candidates, by_a_row=False)
-    return table.replaced(doubts=(doubt,))
+    return table.replaced(ambiguities=(doubt,))
 
 
 STATISTICS_PACKAGE = Source(

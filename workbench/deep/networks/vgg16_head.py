@@ -62,7 +62,11 @@ class VggHead(Network):
         if options["weights"] is None:
             raise ParameterError(
                 f"the network “{self.title}” needs the public weights of VGG16",
-                hint=give("weights", "give their file, safetensors or a PyTorch state dict (--weights FILE)"),
+                hint=give(
+                    "weights",
+                    "give their file, safetensors or a PyTorch state dict (--weights FILE)",
+                    python="give their file, safetensors or a PyTorch state dict (weights=)",
+                ),
                 field="weights",
             )
         return self.with_weights(options["weights"], options["weights_sha256"], int(options["reduction"]))
@@ -82,7 +86,11 @@ class VggHead(Network):
         if weights is None:
             raise InputError(
                 f"the network “{self.title}” needs the public weights that it was trained on",
-                hint=give("weights of the card", "give --weights FILE; its SHA-256 is on the card"),
+                hint=give(
+                    "weights of the card",
+                    "give --weights FILE; its SHA-256 is on the card",
+                    python="give weights=; its SHA-256 is on the card",
+                ),
             )
         if not isinstance(stated, dict) or str(stated.get("reduction")) not in REDUCTIONS:
             raise ParameterError("the card does not describe the frozen part", hint="get the original folder")

@@ -130,7 +130,7 @@ def load_joined(
     first = opened.table if opened.table.joined is None else opened.table.joined.first
     reading = reading_of(second.table, ReadOptions())
     stated = reading and dataclasses.replace(reading, origin=DECLARED)
-    table = join_on_person(first, second.table.replaced(doubts=()), *persons)
+    table = join_on_person(first, second.table.replaced(ambiguities=()), *persons)
     columns = profile(table, cancel=cancel, emit=emit)
     made = draft(columns, float(plan.epsilon), labelled=table.labelled_domains())
     drafted = DraftPlan.from_raw(parse_toml(made.toml, "draft"))

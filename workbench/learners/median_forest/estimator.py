@@ -331,7 +331,11 @@ class SampleAndAggregate(PrivateEstimator[AnsweredRows]):
             if self.noise.releasable:
                 raise ParameterError(
                     "the rows to predict are missing: each prediction costs epsilon, so they must be known at release",
-                    hint=give("ask", "name a file of public rows with the columns of the table: --ask FILE"),
+                    hint=give(
+                        "ask",
+                        "name a file of public rows with the columns of the table: --ask FILE",
+                        python="name a file of public rows with the columns of the table: ask=",
+                    ),
                     field="ask",
                 )
             return None

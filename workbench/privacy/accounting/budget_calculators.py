@@ -1,4 +1,4 @@
-"""Questions about a budget that touch no data: what is given, and the answer as plain values."""
+"""Budget calculators, which read no data: each has its inputs as parameters and returns plain values."""
 
 from __future__ import annotations
 

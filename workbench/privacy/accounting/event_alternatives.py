@@ -1,4 +1,4 @@
-"""Any event as alternatives of simple ones with their numbers: what every way of composing begins with.
+"""Any event as alternatives of counted simple events, the common input of all accountants.
 
 A row is in one part of each parallel event, so an event with parallel parts is one of several alternatives, and its
 cost is that of the worst. An alternative is a mapping from a leaf to how often it happens.

@@ -1,4 +1,4 @@
-"""Composition of different events by their privacy loss distributions: the tightest account of a mixture.
+"""Composition of different events by their privacy loss distributions, the tightest accountant of a mixture.
 
 Each leaf becomes a pessimistic discrete distribution on one grid (Doroshenko et al. 2022), and all are convolved. A
 ρ-zCDP release has no distribution that is worst at every ε: it enters as the (ε, δ) that it guarantees for a part of δ.

@@ -1,4 +1,4 @@
-"""How often a private choice of the best run tries: a secret random number, on average a public one.
+"""The random number of tries of private selection: secret, with a public mean.
 
 The logarithmic distribution P(K = k) ∝ (1 − γ)^k / k of Papernot & Steinke 2022, "Hyperparameter Tuning with Rényi
 Differential Privacy", Definition 1 with η = 0. It is drawn exactly for a γ that is a multiple of 2^−32: a geometric

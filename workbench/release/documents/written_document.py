@@ -1,4 +1,4 @@
-"""A document as the files that a person asked for, PDF and HTML, each whole or not at all; the report of a study."""
+"""Write a document as PDF and HTML, each complete or not at all; the report of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the releases of an account are counted: by their plain sum, or by a Rényi filter that the steward has chosen.
+"""How the costs of an account's releases are composed: by plain sum, or by a Rényi filter that the steward has chosen.
 
 The choice is an entry of the chain (``count``); its order and its part of δ are those of the first choice, whatever the
 cap becomes later, because a filter is valid for an order that is fixed beforehand.

@@ -1,4 +1,4 @@
-"""Where a ledger lives: whether it may charge, backups, and moving it so that the former file takes no more charges.
+"""The location of a ledger: whether it may charge, backups, and moves after which the former file charges no more.
 
 A move is an entry of the chain that names the new place. It is in both files: the one at that place goes on, any other
 one refuses. So no moment of a move leaves two ledgers that would each pay for the same table.

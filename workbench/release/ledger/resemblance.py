@@ -1,4 +1,4 @@
-r"""How surely the columns of one table come from another: a bound on chance, from the marks of both.
+r"""Evidence that the columns of one table come from another, from the marks of both, with a bound on chance.
 
 Of a value that occurs :math:`c` times in the larger table and :math:`k` times in the smaller one, let
 :math:`s = c + k`. For two tables that were drawn from the same people, as two years of a survey are, :math:`k` given

@@ -1,4 +1,4 @@
-"""What a person was shown of a table beside its releases: figures of studies that read its rows and released nothing.
+"""Private figures that were shown to a person: results of studies that read a table's rows and released nothing.
 
 Settings that are chosen by such figures reveal something of the rows, and no ε covers that. A study costs nothing and
 is no release; the ledger notes that there was one, without a figure, so that the certificate or card of a later release

@@ -1,4 +1,4 @@
-"""The one way to note that private figures of a table are going to be shown: of window, command line and Python."""
+"""Note in the ledger that private figures of a table will be shown; window, command line and Python all use this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a released network says of images: classes, how sure it is, and where labels are there how often it is right.
+"""Predictions of a released network for images: classes, probabilities, and accuracy where there are labels.
 
 All of it follows from the images, and is as private as they are.
 """

@@ -1,4 +1,4 @@
-"""A training that is asked for, as a process of its own is given it; nothing here loads the libraries of networks."""
+"""A requested training, as it is sent to a process of its own; this module loads no deep-learning library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training will cost and need, worked out before a row is read; window and command line ask here."""
+"""Cost and resources of a training, computed before a row is read, for window and command line."""
 
 from __future__ import annotations
 
