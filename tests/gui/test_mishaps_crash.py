@@ -31,7 +31,7 @@ from workbench.gui.app import main_window
 from workbench.gui.project import autosave
 from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_state
-from workbench.release import path as export
+from workbench.release import release_path as export
 
 autosave.REST_MS = 20
 app = application()

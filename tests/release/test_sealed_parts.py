@@ -410,8 +410,8 @@ def test_names_in_a_ledger_that_somebody_made_lead_nowhere(tmp_path, interrupted
 COMMAND = """
 import sys
 from workbench.cli import main
-from workbench.data import on_workers, read
-read.IN_PARTS_FROM, on_workers.PART_BYTES = 0, 2048
+from workbench.data import cluster_parts, table_reader
+table_reader.IN_PARTS_FROM, cluster_parts.PART_BYTES = 0, 2048
 raise SystemExit(main(sys.argv[1:]))
 """
 MOMENTS = 8

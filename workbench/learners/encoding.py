@@ -120,7 +120,7 @@ class Encoding:
         """Return the encoded rows (n, D), each whole number in [−K, K].
 
         Args:
-            X: rows (n, d) as :func:`workbench.learners.base.checked_columns` takes them.
+            X: rows (n, d) as :func:`workbench.learners.checks.checked_columns` takes them.
             size: K.
 
         Raises:

@@ -1,6 +1,6 @@
 """The recommended kind of release: by the intended use, then by how many questions each kind answers.
 
-The rule is :attr:`~workbench.sanitize.intended_use.Questions.ways`; the window and the commands say what is said here.
+The rule is :attr:`~workbench.sanitize.intended_use.IntendedUse.ways`; window and commands say the same.
 """
 
 from __future__ import annotations
