@@ -41,10 +41,10 @@ def idx(array: np.ndarray) -> bytes:
 
 
 def mnist(folder: Path, images: np.ndarray, codes: np.ndarray, packed: str = "") -> Path:
-    pack: Callable[[bytes], bytes] = gzip.compress if archive_contents else bytes
+    pack: Callable[[bytes], bytes] = gzip.compress if packed else bytes
     folder.mkdir(exist_ok=True)
-    (folder / f"train-labels-idx1-ubyte{archive_contents}").write_bytes(pack(idx(codes)))
-    file = folder / f"train-images-idx3-ubyte{archive_contents}"
+    (folder / f"train-labels-idx1-ubyte{packed}").write_bytes(pack(idx(codes)))
+    file = folder / f"train-images-idx3-ubyte{packed}"
     file.write_bytes(pack(idx(images)))
     return file
 
@@ -173,11 +173,11 @@ def test_damaged_idx_files_are_one_sentence(tmp_path):
     beside.unlink()
     with pytest.raises(InputError, match="are not beside the images"):
         read_images(file)
-    archive_contents = file.with_name("other-images-idx3-ubyte.gz")
-    archive_contents.write_bytes(gzip.compress(idx(images))[:-20])
-    archive_contents.with_name("other-labels-idx1-ubyte").write_bytes(idx(codes))
+    packed = file.with_name("other-images-idx3-ubyte.gz")
+    packed.write_bytes(gzip.compress(idx(images))[:-20])
+    packed.with_name("other-labels-idx1-ubyte").write_bytes(idx(codes))
     with pytest.raises(InputError, match="damaged or cut short"):
-        read_images(archive_contents)
+        read_images(packed)
 
 
 def test_class_folders_are_read_and_what_does_not_belong_is_named(tmp_path):

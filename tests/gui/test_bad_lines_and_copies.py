@@ -207,7 +207,7 @@ FIRST = (
 def test_what_the_reader_chose_is_seen_beside_how_the_file_is_read(window, hands, tmp_path, idle, monkeypatch):
     looks: list[threading.Thread] = []
     monkeypatch.setattr(
-        table, "ending", lambda rows: (looks.append(threading.current_thread()), last_row_notices(rows))[1]
+        table, "last_row_notices", lambda rows: (looks.append(threading.current_thread()), last_row_notices(rows))[1]
     )
     open_file(window, tmp_path, idle, CELLS)
     assert f"⚠ The {FIRST}" in hands.text("data_notices")

@@ -119,10 +119,8 @@ def distribution(plan: Plan, table: Table) -> NDArray[np.float64]:
     (column,) = protected_columns(plan)
     chances = np.asarray(column.randomiser.probabilities(np.arange(column.grid.cells.total)))
     orders = list(itertools.permutations(range(table.rows)))
-    table_reader = Counter(tuple(column.grid.encode(plan.rows_of(table, Keys(keys))).tolist()) for keys in orders)
-    return sum(
-        n / len(orders) * reduce(np.kron, [chances[cell] for cell in cells]) for cells, n in table_reader.items()
-    )
+    read = Counter(tuple(column.grid.encode(plan.rows_of(table, Keys(keys))).tolist()) for keys in orders)
+    return sum(n / len(orders) * reduce(np.kron, [chances[cell] for cell in cells]) for cells, n in read.items())
 
 
 def loss(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
