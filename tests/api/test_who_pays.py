@@ -81,7 +81,7 @@ def test_without_an_account_every_release_is_refused_before_anything_is_read(cro
     def read(*_, **__):
         raise AssertionError("the rows were read")
 
-    for module in ("handed", "private_model"):
+    for module in ("release_input", "private_model"):
         monkeypatch.setattr(f"workbench.api.{module}.table_of", read)
     for release in calls:
         with pytest.raises(ParameterError, match='account="NAME"'):

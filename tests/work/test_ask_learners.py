@@ -200,7 +200,7 @@ def test_a_study_is_the_same_again_and_counts_what_it_would_cost():
 
 def test_no_release_takes_noise_or_answers_from_outside():
     """A study's answers have no way into a file: what writes one makes its own Ask, and that charges first."""
-    kinds = ("path", "rows_work", "statistics", "synthetic", "rappor")
+    kinds = ("release_path", "rows_work", "statistics", "synthetic", "rappor")
     modules = [
         importlib.import_module(found.name)
         for found in pkgutil.walk_packages(workbench.release.__path__, "workbench.release.")
