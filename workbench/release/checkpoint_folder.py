@@ -1,4 +1,4 @@
-"""The checkpoint of a training run: a folder that only its owner can read, apart from everything published.
+"""The checkpoint of a training run: a folder that only its owner can read, outside the folders of outputs.
 
 It holds ``checkpoint.json`` and the safetensors file that it names, by which the run goes on after a pause or a crash.
 What is in them is as private as the metrics of a run. The steps are counted in the ledger, not here, so that an
