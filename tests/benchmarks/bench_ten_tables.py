@@ -48,9 +48,6 @@ EPSILONS = (0.3, 1.0, 3.0, 10.0)
 MODELS, ERRORS = ("linear", "forest"), ("1", "2", "3")
 MOST_TABLES = 300
 """Tables of k columns whose error is measured at most, drawn once."""
-FEW = {"nursery": 3, "power": 3, "diamonds": 2}
-"""Splits of the large tables."""
-
 BEST = {
     "diabetes": ("logistic-regression", "logistic-regression"),
     "contraceptive": ("random-forest", "logistic-regression"),
@@ -221,10 +218,7 @@ class Kept:
 
     def of(self, table: str, way: str, epsilon: float | None, figure: str) -> list[float]:
         """The figure of each of the first splits that are there."""
-        found = (
-            self.pieces.get((table, way_of(table, way), epsilon, k))
-            for k in range(min(self._splits, FEW.get(table, 10)))
-        )
+        found = (self.pieces.get((table, way_of(table, way), epsilon, k)) for k in range(self._splits))
         return [piece.get(figure, piece.get("score", np.nan)) for piece in found if piece is not None]
 
 
@@ -234,7 +228,7 @@ def measure(options: argparse.Namespace, kept: Kept) -> None:
     peers = dict(peer.split("=", 1) for peer in options.peer)
     ours = [way for way in options.ways if ": " not in way]
     for first, name, way in itertools.product(range(0, options.splits, 5), options.tables, ours):
-        chosen, beyond = way_of(name, way), min(first + 5, options.splits, FEW.get(name, 10))
+        chosen, beyond = way_of(name, way), min(first + 5, options.splits)
         epsilons = (None,) if chosen in (REAL, AGAIN) else options.epsilons
         for epsilon, repeat in itertools.product(epsilons, range(first, beyond)):
             if (name, chosen, epsilon, repeat) not in kept.pieces:
@@ -242,7 +236,7 @@ def measure(options: argparse.Namespace, kept: Kept) -> None:
     for name, way in itertools.product(options.tables, [way for way in options.ways if ": " in way]):
         repeats = [
             k
-            for k in range(min(options.splits, FEW.get(name, 10)))
+            for k in range(options.splits)
             if any((name, way, epsilon, k) not in kept.pieces for epsilon in options.epsilons)
         ]
         if repeats:
