@@ -251,7 +251,7 @@ def test_mechanisms_are_compared_chosen_and_follow_what_a_column_is_for(protect,
     idle(protect)
     assert text(protect, AGE, MECHANISM) == "bounded Laplace"
     choose(protect, AGE, SHARE)
-    assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
+    assert "The Duchi mechanism ★ is recommended" in protect.findChild(QLabel, "share_why").text()
     protect.session.undo_stack.setIndex(0)
     idle(protect)
 
@@ -289,7 +289,7 @@ def test_mechanisms_are_compared_chosen_and_follow_what_a_column_is_for(protect,
     idle(protect)
     assert text(protect, AGE, MECHANISM) == "bounded staircase"
     assert text(protect, AGE, ERROR).startswith("no unbiased mean")
-    assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
+    assert "The Duchi mechanism ★ is recommended" in protect.findChild(QLabel, "share_why").text()
 
 
 def test_the_split_is_exact_whatever_is_moved_or_locked(people):

@@ -186,7 +186,7 @@ def test_a_table_is_released_verified_copied_printed_and_bundled(
     # The system's own chooser of folders cannot be driven by a test.
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
     told = release("copy")
-    assert "To copy that file is free" in told[-1]
+    assert "Copying that file is free" in told[-1]
     assert len(ready.session.released) == 1
     assert (folder / target.name).read_bytes() == target.read_bytes()
     assert (folder / f"{target.name}.certificate.json").is_file()

@@ -126,7 +126,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     asked = release(again, "copy")
     again.idle()
     assert str(tmp_path / "one.csv") in asked
-    assert "To copy that file is free" in asked
+    assert "Copying that file is free" in asked
     assert (folder / "one.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     assert ledger() == before
     assert again.text("budget_figure") == "ε\u00a00.8"

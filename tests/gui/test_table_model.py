@@ -112,6 +112,12 @@ def test_rows_are_sorted_by_their_keys_and_edited_together(ages, window, qtbot):
     assert [ages.name_at(row) for row in table.in_sight()] == ["Al", "Bo", "Cy"]
     heads.setSortIndicator(2, Qt.SortOrder.AscendingOrder)
     assert heads.sortIndicatorSection() == 1, "a column that sorts nothing leaves the order"
+    table.indicate_while_sorted()
+    heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+    heads.setSortIndicator(2, Qt.SortOrder.AscendingOrder)
+    assert not heads.isSortIndicatorShown(), "nothing is sorted: the headings keep no room for the sign"
+    heads.setSortIndicator(1, Qt.SortOrder.AscendingOrder)
+    assert heads.isSortIndicatorShown()
     assert [ages.name_at(row) for row in table.in_sight()] == ["Al", "Bo", "Cy"]
     table.selectAll()
     assert ages.setData(ages.index(1, 1), "9")

@@ -289,6 +289,9 @@ def test_release_asks_once_and_names_what_is_not_answered(hands, tmp_path):
     hands.click("ways_release")
     hands.until(lambda: hands.sees("release_onward"))
     hands.idle()
+    focused = hands.window.focusWidget()
+    assert focused is not None
+    assert focused.objectName() == "release_onward", "the keyboard is on what leads on"
     assert "✗ Relations between columns are not available: age, label, income." in asked[0]
     assert "✗ A model of label cannot be trained on it." in asked[0]
     assert "charges ε = 1 " in asked[0]

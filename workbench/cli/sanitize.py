@@ -49,8 +49,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _copy_costs_nothing(verdict: Verdict) -> str:
     if verdict.earlier is None:
         return ""
-    former = f"release {verdict.earlier.release_id} of the same table by the same plan is {verdict.earlier.output}"
-    return f"{former}; copying it costs nothing, but a new release is charged again"
+    earlier = verdict.earlier
+    former = f"release {earlier.release_id} of this table, or an earlier version of it, by the same plan"
+    return f"{former} is {earlier.output}; copying it costs nothing, but a new release is charged again"
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -117,6 +117,9 @@ def train_by_kind(
     return result, {p.regime: p.mean for p in result.points if p.metric == main}
 
 
+ADDED = "if correlations are added to the figures"
+"""Note where statistics release no correlation, but could."""
+
 PAIRS = "in some pairs"
 """Note where synthetic rows give no figure of a correlation: with a target, only pairs with it are measured."""
 
@@ -287,14 +290,18 @@ def _answers(name: str, inputs: _Inputs) -> Iterator[Answer]:
             yield _looking_answer(name, inputs)
         else:
             half = figures(question)
-            note = _pairs_note(half, inputs) if (name, question.asked) == (SYNTHETIC, "correlation") else ""
+            note = _pairs_note(name, question, half, inputs) if question.asked == "correlation" else ""
             note = EQUAL_GROUPS if question.by and half is not None else note
             mark = NOT_ANSWERED if half is None else YES if half <= question.enough else NO
             yield Answer(half, mark, note)
 
 
-def _pairs_note(half: float | None, inputs: _Inputs) -> str:
-    """Return the note on which correlations synthetic rows keep."""
+def _pairs_note(name: str, question: Question, half: float | None, inputs: _Inputs) -> str:
+    """Return the note on which correlations synthetic rows keep, or that statistics could release one."""
+    if name == STATISTICS and half is None:
+        return ADDED if all(inputs.plan.column(c).kind in ("integer", "real") for c in question.columns) else ""
+    if name != SYNTHETIC:
+        return ""
     if half is None:
         return PAIRS
     return STRONGEST if inputs.target is None and len(inputs.plan.protected) > 2 else ""
@@ -381,6 +388,10 @@ def _statistics_figures(inputs: _Inputs) -> _Figures:
     widths = {(f.statistic, f.column, f.by): f.half_width for f in forecast_of_figures(queries)}
 
     def half(question: Question) -> float | None:
+        if question.asked == "correlation":
+            one, other = question.columns
+            forward, back = (("correlation", f"{a} and {b}", ()) for a, b in ((one, other), (other, one)))
+            return widths.get(forward, widths.get(back))
         figured = figured_by(question)
         found = None if figured is None else widths.get(figured)
         return None if found is None else found / (max(rows, 1) if question.asked == "share" else 1)
@@ -499,14 +510,15 @@ def _shortfalls(answered: Iterable[tuple[Question, Answer]]) -> tuple[str, ...]:
 def _unanswered(alike: Sequence[tuple[Question, Answer]]) -> str:
     question, answer = alike[0]
     columns = ", ".join(dict.fromkeys(name for each, _ in alike for name in each.columns))
-    where = f" but {answer.note}" if answer.note else ""
     ask = use_of(question.asked, question.by)
+    if ask == PAIRED and answer.note:
+        return f"Relations between columns are available only {answer.note}: {columns}."
     if ask == PAIRED:
-        return f"Relations between columns are not available{where}: {columns}."
+        return f"Relations between columns are not available: {columns}."
     if ask == FIGURES:
         figures = ", ".join(each.words for each, _ in alike)
-        return f"Exact figures are not available{where}: {figures}."
-    return f"Averages and shares are not available{where}: {columns}."
+        return f"Exact figures are not available: {figures}."
+    return f"Averages and shares are not available: {columns}."
 
 
 def _shortfall(question: Question, answer: Answer) -> str:
@@ -518,8 +530,7 @@ def _shortfall(question: Question, answer: Answer) -> str:
     if question.asked == "rows":
         return "There are no rows to look at." if answer.mark == NOT_ANSWERED else "Its rows are mostly noise."
     if answer.half_length is None:
-        where = f" but {answer.note}" if answer.note else ""
-        return f"{asked} is not available{where}."
+        return f"{asked} is available only {answer.note}." if answer.note else f"{asked} is not available."
     near = figure_text(question.asked, answer.half_length)
     enough = figure_text(question.asked, question.enough)
     if question.wished:

@@ -388,8 +388,9 @@ def again_question(outlook: BeforeRelease, earlier: EarlierRelease) -> str:
     """Return the question where the same plan was released of the same table before."""
     epsilon = outlook.cost.epsilon
     before = tr(
-        "The same table was released by the same plan on {date} (release {release_id}):\n{file}\n\nTo copy that "
-        "file is free. A new draw is a second release and charges ε = {epsilon} again.",
+        "This table, or an earlier version of it, was released by the same plan on {date} (release {release_id}):\n"
+        "{file}\n\nCopying that file is free. A new draw, from the rows as they are now, is a second release and "
+        "charges ε = {epsilon} again.",
         date=day_of(earlier.time),
         release_id=earlier.release_id,
         file=earlier.output,

@@ -164,13 +164,21 @@ class TableView(QTableView):
         """Let a click on a heading sort, and a key; where it is ``indicated``, each heading keeps room for the sign."""
         heads = self.horizontalHeader()
         heads.setSectionsClickable(True)
-        heads.setSortIndicatorShown(indicated)
-        if not indicated:
-            heads.sortIndicatorChanged.connect(lambda column, _order: heads.setSortIndicatorShown(column >= 0))
+        if indicated:
+            heads.setSortIndicatorShown(True)
+        else:
+            self.indicate_while_sorted()
         heads.setSortIndicatorClearable(True)  # the third click shows the first order again
         heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         heads.sortIndicatorChanged.connect(self._sort)
         self.add_action("sort", tr("Sort by This Column"), self._sort_by_current, "", "Alt+S")
+
+    def indicate_while_sorted(self) -> None:
+        """Give the headings room for the sign only while the rows are sorted."""
+        heads = self.horizontalHeader()
+        # Asked of the headings: a click on one that sorts nothing is taken back before this is called for it.
+        heads.sortIndicatorChanged.connect(lambda: heads.setSortIndicatorShown(heads.sortIndicatorSection() >= 0))
+        heads.setSortIndicatorShown(False)
 
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
         rows = self._rows.order()

@@ -54,7 +54,7 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
         stated = tr("{title} ★ at a share of {share}: {errors}; {fit}.", fit=fit, **said)
     else:
         stated = tr(
-            "{title}, chosen by you, at a share of {share}: {errors}. The advisor would take the {advised} ★: {best}.",
+            "{title}, chosen by you, at a share of {share}: {errors}. The {advised} ★ is recommended: {best}.",
             advised=tr_sentence(best.title),
             best=outlook.relevant(best),
             **said,

@@ -169,7 +169,7 @@ class WaysPage(PageFrame):
 
     def _make_foot(self) -> None:
         self.add_cancel(button(tr("Cancel"), "ways_cancel", tip=tr("Stop the private draw (Esc)")))
-        self._better = button("", "ways_better", tip=tr("Choose the advised way"), press=self._choose_advised)
+        self._better = button("", "ways_better", tip=tr("Choose the recommended way"), press=self._choose_advised)
         tip, go = tr("See exactly what is released, and where to"), lambda: self.session.go("release")
         self._settings = button(tr("Settings →"), "ways_settings", tip=tip, press=go)
         tip = tr("Asks once, then charges and publishes")

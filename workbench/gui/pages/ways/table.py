@@ -331,7 +331,7 @@ def _help(tip: str, way: KindResult | None, *, advised: bool) -> str:
     if way is not None:
         problem = way.problem and tr("It cannot be made: {problem}.", problem=tr_sentence(way.problem))
         parts += [problem, tr_sentence(way.warning)]
-    return "\n".join(filter(None, (*parts, tr("★ advised") if advised else "", tr("Click to choose it."))))
+    return "\n".join(filter(None, (*parts, tr("★ recommended") if advised else "", tr("Click to choose it."))))
 
 
 def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
@@ -339,7 +339,7 @@ def answer_cell(question: Question, answer: Answer, seen: str | None) -> Cell:
     if answer.mark == "not known yet":
         return Cell(UNKNOWN, "muted", tr("Not known yet"), spoken=tr("not known yet"))
     if answer.mark == "not answered":
-        only, none = tr("Answered {note} only", note=tr_sentence(answer.note)), tr("This way does not answer it")
+        only, none = tr("Answered only {note}", note=tr_sentence(answer.note)), tr("This way does not answer it")
         tip = only if answer.note else none
         return Cell(NOTHING, "muted", tip, spoken=tr("not answered"))
     if answer.half_length is None:
@@ -432,9 +432,7 @@ class DecideTable(SettingsTable):
         for column in range(FIRST_WAY, model.columnCount()):
             self.setItemDelegateForColumn(column, self._figures)
         self.horizontalHeader().sectionClicked.connect(self._choose)
-        heads = self.horizontalHeader()
-        heads.sortIndicatorChanged.connect(lambda column, _order: heads.setSortIndicatorShown(column >= 0))
-        heads.setSortIndicatorShown(False)
+        self.indicate_while_sorted()
         self._add("decide_drop", tr("Drop Its Columns: Nobody Needs Them"), self.drop_asked.emit, DELETE)
         self._add("decide_within", tr("Type How Near It Must Be"), lambda at: self.edit(model.index(at, 1)))
         self._add("decide_least", tr("Find the Least ε for It"), self.least_asked.emit)
