@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QWidget
 from workbench.gui.app import application, main_window, settle
 from workbench.gui.pages import PAGES
 from workbench.gui.shell.main_window import MainWindow
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
 ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits", "Reactions", "Decide", "Generalise")
@@ -86,7 +86,7 @@ def shown_window(width: int = 1280, height: int = 800) -> Iterator[MainWindow]:
     """Yield the main window as the program shows it, with its libraries loaded."""
     application()
     window = main_window()
-    window.session.table_changed.connect(lambda: figures_first.agree(window.session))  # no question stops it
+    window.session.table_changed.connect(lambda: private_figures.agree(window.session))  # no question stops it
     window.resize(width, height)
     window.show()
     QTest.qWaitForWindowExposed(window)

@@ -185,4 +185,5 @@ def test_a_second_release_by_the_same_plan_tells_of_the_first(folder, run):
     assert run(*SANITIZE).code == 0
     second = run(*[word.replace("out.csv", "again.csv") for word in SANITIZE])
     assert second.code == 0
-    assert f"of this table, or an earlier version of it, by the same plan is {folder / 'out.csv'}; copying it costs nothing" in second.err
+    earlier = "of this table, or an earlier version of it, by the same plan"
+    assert f"{earlier} is {folder / 'out.csv'}; copying it costs nothing" in second.err

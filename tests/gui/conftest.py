@@ -43,7 +43,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.shell import main_window as shell
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.dialogs import Question
 from workbench.jobs.runner import Mailbox
 from workbench.release import release_path as export
@@ -153,7 +153,7 @@ def ways_are_compared_once(monkeypatch):
 @pytest.fixture(autouse=True)
 def figures_are_agreed_to(monkeypatch):
     """The person has agreed to see private figures of every table; ``test_first_figures`` asks her."""
-    monkeypatch.setattr(figures_first, "is_first", lambda session: False)
+    monkeypatch.setattr(private_figures, "is_first", lambda session: False)
 
 
 @pytest.fixture(autouse=True)

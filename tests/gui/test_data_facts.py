@@ -23,7 +23,7 @@ from workbench.gui.pages.data.facts import read
 from workbench.gui.pages.ways.table import outside_of
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftColumn, DraftPlan
-from workbench.gui.widgets.declared import written
+from workbench.gui.widgets.declared_facts import fact_text
 from workbench.sanitize.plan import Column, Plan
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -445,4 +445,4 @@ def test_a_line_break_within_a_value_has_a_sign_of_its_own():
 )
 def test_a_list_in_a_cell_is_read_as_it_was_written(values):
     column = DraftColumn(name="town", kind="category", domain=values)
-    assert read(column, "domain", written(column, "domain")) == values
+    assert read(column, "domain", fact_text(column, "domain")) == values

@@ -15,17 +15,17 @@ from workbench.gui.pages import PAGES
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.blocking import refused_columns
 from workbench.gui.shell import main_window as shell
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
-IS_FIRST = figures_first.is_first  # before the fixture that takes every question as answered
+IS_FIRST = private_figures.is_first  # before the fixture that takes every question as answered
 
 
 @pytest.fixture
 def released(people, finish, press, idle, answer, qtbot, tmp_path, monkeypatch):
     """The settings after a release of synthetic rows by clicks; nothing private was agreed to."""
-    monkeypatch.setattr(figures_first, "is_first", IS_FIRST)
+    monkeypatch.setattr(private_figures, "is_first", IS_FIRST)
     finish(people, "tab_synthetic")
     retype(people, qtbot, "release_target", tmp_path / "new.csv")
     answer("yes")

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from workbench.gui.pages.risk.page import TITLES_OF_MORE
 from workbench.gui.session.generalise_draft import GeneraliseDraft
 from workbench.gui.style.language import tr_sentence
-from workbench.gui.widgets import figures_first, report_button
+from workbench.gui.widgets import private_figures, report_button
 from workbench.release.ledger.ledger import Ledger
 from workbench.risk import measures
 from workbench.risk.hierarchies.builders import Tree
@@ -230,9 +230,9 @@ def test_a_measure_is_its_line_in_the_list(hands, monkeypatch):
 
 
 def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
-    monkeypatch.setattr(figures_first, "is_first", lambda session: True)
+    monkeypatch.setattr(private_figures, "is_first", lambda session: True)
     asked = []
-    monkeypatch.setattr(figures_first, "may_show", lambda parent, session, **more: asked.append(1) or "shown")
+    monkeypatch.setattr(private_figures, "may_show", lambda parent, session, **more: asked.append(1) or "shown")
     tick(hands, "age")
     tick(hands, "town")
     assert hands.text("risk_said") == "Who could be found by age and town?"
@@ -248,7 +248,7 @@ def test_the_first_figures_are_asked_about_and_noted(hands, monkeypatch):
 
 def test_figures_of_a_release_have_no_badge_and_are_not_noted(hands, tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.release.described_release.is_release", lambda table: True)
-    monkeypatch.setattr(figures_first, "is_first", lambda session: True)
+    monkeypatch.setattr(private_figures, "is_first", lambda session: True)
     (tmp_path / "out.csv").write_text(ROWS, "utf-8")
     hands.drop(tmp_path / "out.csv")
     hands.idle()

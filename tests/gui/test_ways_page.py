@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QLabel, QPushButton, QWidget
 from workbench import learners
 from workbench.deep import networks
 from workbench.gui.pages import way_marks
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import Card
 from workbench.gui.widgets.way_bar import ways
 from workbench.release import kinds
@@ -374,7 +374,7 @@ def test_nothing_is_scrolled_sideways_however_large_the_text(hands, percent):
     table = hands.table(TABLE)
     # Questions differ in sight, once the rail has given way.
     hands.until(lambda: table.columnWidth(0) > table.fontMetrics().horizontalAdvance("How income goes"))
-    figures_first.agree(hands.window.session)
+    private_figures.agree(hands.window.session)
     hands.finish("ways_truth")
     hands.until(lambda: sideways(hands) == [])
     assert table.columnWidth(0) > table.fontMetrics().horizontalAdvance("How income"), "beside the truth, too"

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.deep.networks import NETWORKS
-from workbench.gui.widgets.declared import ColumnsCard
+from workbench.gui.widgets.declared_facts import ColumnsCard
 from workbench.gui.widgets.path_field import PathField
 from workbench.learners import LEARNERS
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import tr
 from workbench.gui.widgets.basic import button, label, row, stack
 
 
-class NothingYet(QWidget):
+class EmptyState(QWidget):
     """A sentence in the middle of the page and buttons that lead to the pages that change it."""
 
     def __init__(self, session: Session, name: str, title: str, why: str = "", **ways: str) -> None:
         """Make it; ``ways`` names pages, each with the text of its button: ``NAME_go``, then ``NAME_go_PAGE``.
 
-        Without any it leads to where a table is opened.
+        Without any, the one button leads to where a table is opened.
         """
         super().__init__()
         self.setObjectName(name)
@@ -25,12 +27,13 @@ class NothingYet(QWidget):
         heading.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._why = label("", "muted", wrap=True, name=f"{name}_why")
         self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        buttons: list[QPushButton] = []
-        self._pages = list(ways := ways or {"data": tr("Open a table →")})
-        for at, (page, text) in enumerate(ways.items()):
-            key, kind = (f"{name}_go_{page}", "") if buttons else (f"{name}_go", "primary")
-            buttons.append(button(text, key, kind, press=lambda _checked, at=at: session.go(self._pages[at])))
-        self.way = buttons[0]  # the first of the buttons, the highlighted one
+        if not ways:
+            ways = {"data": tr("Open a table →")}
+        self._pages = list(ways)
+        self.way = button(ways[self._pages[0]], f"{name}_go", "primary", press=lambda: session.go(self._pages[0]))
+        buttons = [self.way]
+        for page in self._pages[1:]:
+            buttons.append(button(ways[page], f"{name}_go_{page}", press=partial(session.go, page)))
         whole = stack(None, heading, self._why, row(None, *buttons, None), None, spacing=12, margins=(9, 9, 9, 9))
         whole.setStretch(0, 2)
         whole.setStretch(4, 3)

@@ -17,6 +17,7 @@ from workbench.gui.style.language import as_sentence, capital, tr, tr_later, tr_
 from workbench.gui.widgets.basic import (
     button,
     hold,
+    hold_height,
     label,
     mark_wrong,
     named,
@@ -36,7 +37,6 @@ from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, IntegerField, RealField, TextField
-from workbench.render.fonts import scaled
 
 GIVEN_LATER = tr_later("automatic")
 RARELY = tr_later("RARELY CHANGED")
@@ -490,12 +490,6 @@ def explained(form: Form, *above: QWidget) -> QWidget:
     area = scrolled(stack(*above, form, None, margins=(0, 0, 8, 0)), f"{form.objectName()}_area", sideways=True)
     stated = label(tr(ASK), "muted", wrap=True, name=f"{form.objectName()}_help")
     stated.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-
-    def state(text: str) -> None:
-        """Say it in room for as many lines of letters of any size, so that no field moves by the next text."""
-        stated.setFixedHeight(max(HELP_HEIGHT, scaled(HELP_HEIGHT)))
-        stated.setText(text)
-
-    state(stated.text())
-    form.explained.connect(state)
+    hold_height(stated, HELP_HEIGHT)  # for as many lines of letters of any size: no field moves by the next text
+    form.explained.connect(stated.setText)
     return panel(stack(area, rule(), stated))

@@ -13,7 +13,7 @@ from workbench.data.schema import QUASI, SENSITIVE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr, tr_later
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import button
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.release_card import PAPERS
@@ -40,7 +40,7 @@ def report_button(session: Session, jobs: JobCenter, name: str, about: Callable[
 
     def press() -> None:
         given = about()
-        if given is None or not figures_first.may_show(made, session):
+        if given is None or not private_figures.may_show(made, session):
             return
         beside = given.release or _named(given.original)
         usual = f"{beside.name.replace(':', '-')}.risk.pdf"
@@ -108,5 +108,5 @@ def _save(session: Session, jobs: JobCenter, given: Reported, path: Path, presse
 
     job = Job(tr("Writing the report"), work, about=path.name)
     handle = jobs.start(job, key="risk report", on_result=done, on_failure=session.report)
-    figures_first.follow_note(session, jobs, handle)
+    private_figures.follow_note(session, jobs, handle)
     handle.ended.connect(lambda: pressed.setEnabled(True))

@@ -21,7 +21,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import (
     Card,
     Elided,
@@ -421,7 +421,7 @@ class AttackPage(RunPage):
         if request is None or form.missing():
             return
         private = any(needed.name not in (RELEASE, MODEL) for needed in form.attack.given)
-        if private and self.session.opened is not None and not figures_first.may_show(self, self.session):
+        if private and self.session.opened is not None and not private_figures.may_show(self, self.session):
             return
         chosen, target = form.attack, form.target
         title = tr("{attack}: {target}", attack=tr_sentence(chosen.title), target=target)
@@ -433,7 +433,7 @@ class AttackPage(RunPage):
 
         job = Job(title, partial(attacked, chosen, request, form.given()))
         handle = self.jobs.start(job, key="attack", on_result=apply)
-        self.follow(figures_first.follow_note(self.session, self.jobs, handle))
+        self.follow(private_figures.follow_note(self.session, self.jobs, handle))
 
     def _hold_out(self) -> None:
         """Ask how many rows and where to, then divide the open table; the part that is kept takes its place."""

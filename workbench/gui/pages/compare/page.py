@@ -40,12 +40,12 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, stack, views
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
@@ -207,7 +207,7 @@ class ComparePage(PageFrame):
         beside = named(Standing(self._picture, pad=4), "compare_picture")
         self._whole = MasterDetail(table, beside, heights=(5, 6), widths=(7, 5))
         title, leads = tr("Nothing to compare yet"), {"utility": tr("Curves →"), "train": tr("Train →")}
-        self._nothing = NothingYet(self.session, "compare_nothing", title, tr(EMPTY), **leads)
+        self._nothing = EmptyState(self.session, "compare_nothing", title, tr(EMPTY), **leads)
         self._views = views(self._nothing, self._whole)
         self.body.addWidget(self._views, 1)
 
@@ -385,7 +385,7 @@ class ComparePage(PageFrame):
         line, epsilon = self._current(), self.epsilon.currentData()
         if self.escape() or line is None:
             return
-        if line.made_up or figures_first.may_show(self, self.session):
+        if line.made_up or private_figures.may_show(self, self.session):
             self._attack_line(line, epsilon)
 
     def _attack_line(self, line: Line, epsilon: float | None) -> None:
@@ -399,7 +399,7 @@ class ComparePage(PageFrame):
 
         job = Job(title, partial(attacked, line, epsilon, opened, session.plan))
         handle = self.jobs.start(job, key="compare_attack", on_result=apply)
-        self.follow(figures_first.follow_note(session, self.jobs, handle))
+        self.follow(private_figures.follow_note(session, self.jobs, handle))
 
     def _asked(self) -> Asked | None:
         """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""

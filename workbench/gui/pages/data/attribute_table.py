@@ -30,7 +30,7 @@ from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, paint_marks, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
-from workbench.gui.widgets.declared import in_short, written
+from workbench.gui.widgets.declared_facts import fact_text, short_fact_text
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.settings_table import SettingsTable, paste_cells
 from workbench.gui.widgets.table_model import EDITABLE, Cell, Column, Index, PlanModel
@@ -246,16 +246,16 @@ class AttributeModel(PlanModel):
         fact = _fact_in(column, place)
         if not fact:
             shown = column.kind == "boolean" and place == LOWER
-            return Cell(written(column, "domain") if shown else "", right=False)
+            return Cell(fact_text(column, "domain") if shown else "", right=False)
         value, bound = getattr(column, fact), fact != "domain"
         cell = Cell(right=bound, key=value if bound else None)
         wrong = self._wrong.get((column.name, fact))
         if wrong is not None:
             return cell._replace(text="✕ " + wrong.text, look="danger", tip=wrong.reason, value=wrong.text)
-        text, from_data = in_short(column, fact), column.bounds_origin == "data"
+        text, from_data = short_fact_text(column, fact), column.bounds_origin == "data"
         # The sign comes first: the end of a long list is cut off.
         tip = "" if bound else self.meanings_of(column.name) or text
-        cell = cell._replace(text=text or tr(OPEN_TEXT), tip=tip, value=written(column, fact))
+        cell = cell._replace(text=text or tr(OPEN_TEXT), tip=tip, value=fact_text(column, fact))
         if bound and column.crossed:
             return cell._replace(text=f"✕ {text}", look="danger", tip=self.problem_of(at))
         if from_data:

@@ -33,7 +33,7 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.declared import written
+from workbench.gui.widgets.declared_facts import fact_text
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
 from workbench.params import InputError, ParameterError
@@ -167,7 +167,7 @@ class ReadingFacts(QWidget):
         self.missing.setEnabled(not replaced)
         self.missing.setToolTip(tr(REPLACED) if replaced else tr(HELP["missing"]))
         if not self.codes.hasFocus():
-            self.codes.setText(written(column, "missing_codes"))
+            self.codes.setText(fact_text(column, "missing_codes"))
         self._fill(self.order, ORDERS, column.date_order)
         self._fill_other(column)
         if not self.cells.hasFocus():
@@ -481,8 +481,8 @@ def _outside_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
     seen = dataclasses.replace(column, lower=profile.lower, upper=profile.upper)
     return "⚠ " + tr(
         "Some rows lie outside: they go from {lower} to {upper}. What is outside is moved to the nearest bound.",
-        lower=written(seen, "lower", ".6g"),
-        upper=written(seen, "upper", ".6g"),
+        lower=fact_text(seen, "lower", ".6g"),
+        upper=fact_text(seen, "upper", ".6g"),
     )
 
 

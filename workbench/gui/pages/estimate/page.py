@@ -49,7 +49,7 @@ from workbench.gui.widgets.chart import KEY, Below, Chart, Drawing, ends_below
 from workbench.gui.widgets.chart_marks import Key, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_where_to_save
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import at_most, count
@@ -420,7 +420,7 @@ class EstimatePage(PageFrame):
         self.header.add(self.columns.filter, *self._segments.values())
         self._segments[COLUMNS].setChecked(True)
         title = tr("What does a released table say about the original?")
-        self._empty = NothingYet(self.session, "estimate_nothing", title, tr(EMPTY), released=tr("Releases →"))
+        self._empty = EmptyState(self.session, "estimate_nothing", title, tr(EMPTY), released=tr("Releases →"))
         self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
         self._views = views(self._empty, *self._places.values())
         self.body.add(source, (self._views, 1))

@@ -28,7 +28,7 @@ from workbench.gui.session.generalise_draft import MORE, POPULATION, TITLES, Gen
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import (
     Card,
     badge,
@@ -46,7 +46,7 @@ from workbench.gui.widgets.basic import (
     views,
 )
 from workbench.gui.widgets.dialogs import HIERARCHY_FILES, ask_where_to_save, confirm
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.formatting import count, percent
 from workbench.gui.widgets.output_name import beside, remember_folder
 from workbench.gui.widgets.parameter_form import Form
@@ -94,7 +94,7 @@ class GeneralisePage(RunPage):
         self._published_as: Path | None = None
         self._searched: object = None
         self._refusal = ""
-        self._nothing = NothingYet(session, "generalise_nothing", tr("Nothing to generalise yet"))
+        self._nothing = EmptyState(session, "generalise_nothing", tr("Nothing to generalise yet"))
         self.form = Form("generalise_form", Wanted, titles=TITLES, across=3)
         self.form.changed.connect(lambda: self._set(self.form))
         self.more = Form("generalise_more", MORE, titles=TITLES, across=3)
@@ -351,7 +351,7 @@ class GeneralisePage(RunPage):
 
     def start(self) -> None:
         wanted = self.value()
-        if wanted is None or not figures_first.may_show(self, self.session):
+        if wanted is None or not private_figures.may_show(self, self.session):
             return
         self._searched, self._refusal = self._present(), ""
         levels = {name: one.hierarchy for name, one in self._in_use.items()}
@@ -414,7 +414,7 @@ class GeneralisePage(RunPage):
             note = tr("These results are for other settings: press Search to update them.")
         elif done and not missing:
             note = tr("Not differential privacy: look at what it reveals.")
-        elif figures_first.is_first(self.session) and not missing:
+        elif private_figures.is_first(self.session) and not missing:
             note = tr_sentence(BEFORE)
         self.set_note(note)
 

@@ -11,7 +11,7 @@ from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr
-from workbench.gui.widgets.figures_first import follow_note
+from workbench.gui.widgets.private_figures import follow_note
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import WorkbenchError
 

@@ -36,7 +36,7 @@ from workbench.gui.widgets.basic import Card, button, caption, label, look, pane
 from workbench.gui.widgets.chart import Below, Chart, Drawing
 from workbench.gui.widgets.chart_marks import Key, Point, Scale
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, cap_beside, count, entered, in_full, moment, together
 from workbench.gui.widgets.table_model import Cell, Column
@@ -282,7 +282,7 @@ class LedgerPage(PageFrame):
     def _arrange(self) -> None:
         nothing, leads = tr("Nothing released yet"), {"ways": tr("Release →")}
         why = tr("Each release is listed here with what it cost; the first of a dataset sets its cap.")
-        self._nothing = NothingYet(self.session, "ledger_nothing", nothing, why, **leads)
+        self._nothing = EmptyState(self.session, "ledger_nothing", nothing, why, **leads)
         Explainable(self._releases, self.session, self._asked)
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)

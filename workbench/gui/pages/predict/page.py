@@ -27,7 +27,7 @@ from workbench.gui.session.account_task import read_models
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import Card, Fact, Facts, button, into_sight, label, named, row, scrolled, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
@@ -436,7 +436,7 @@ class PredictPage(PageFrame):
     def _may_show(self, source: ImageSource | None) -> bool:
         """Return whether to go on, having asked where how often it is right were the first private figure shown."""
         opened = None if source is None else source.opened
-        return opened is None or not opened.table.labelled or bool(figures_first.may_show(self, self.session))
+        return opened is None or not opened.table.labelled or bool(private_figures.may_show(self, self.session))
 
     def _show_images(self, source: ImageSource, found: ImagePredictions) -> None:
         """Show what was said of images, if they are still those that the page names."""

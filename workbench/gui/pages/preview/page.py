@@ -25,7 +25,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import (
     Card,
     Elided,
@@ -44,7 +44,7 @@ from workbench.gui.widgets.basic import (
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.correlation_matrix import Correlations
 from workbench.gui.widgets.distribution import Distribution
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable, tint
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.formatting import count, first_rows
@@ -237,7 +237,7 @@ class PreviewPage(PageFrame):
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted", name="preview_facts")
         self._recovered = Elided("", name="preview_recovered")
-        self._nothing = NothingYet(session, "preview_nothing", tr("Nothing to preview yet"))
+        self._nothing = EmptyState(session, "preview_nothing", tr("Nothing to preview yet"))
         self._first = self._ask_first()
         self._arrange()
         tip = tr("What recipients will see of it, and the release")
@@ -283,11 +283,11 @@ class PreviewPage(PageFrame):
 
     def _see_account(self) -> None:
         """Draw at once where the ledger says that private figures of the table were shown before."""
-        if self._views.currentWidget() is self._first and not figures_first.is_first(self.session):
+        if self._views.currentWidget() is self._first and not private_figures.is_first(self.session):
             self.refresh()
 
     def _agree(self) -> None:
-        figures_first.agree(self.session)
+        private_figures.agree(self.session)
         self.refresh()
         self.take_keys()
 
@@ -366,7 +366,7 @@ class PreviewPage(PageFrame):
         self._outdate()
         session = self.session
         can = session.opened is not None and session.plan.ready and bool(session.plan.protected)
-        first = can and not self._made_up and figures_first.is_first(session)
+        first = can and not self._made_up and private_figures.is_first(session)
         self._views.setCurrentWidget(self._first if first else self._whole if can else self._nothing)
         self._again.setVisible(can and not first)
         self._ways.setVisible(session.opened is not None)
@@ -438,7 +438,7 @@ class PreviewPage(PageFrame):
             pairs = self._look(lambda table, plan, emit, cancel: draw_pairs(table, plan, number, emit, cancel))
             handles.append(self._start("pairs", Job(tr("Comparing correlations"), pairs), self._show_pairs))
         for handle in handles if not self._made_up else ():
-            figures_first.follow_note(self.session, self.jobs, handle)
+            private_figures.follow_note(self.session, self.jobs, handle)
 
     def _look(self, draw: Callable[..., Any]) -> Callable[[Emit, CancelToken], Any]:
         """Return the work that looks at a draw of the plan as it is."""

@@ -24,7 +24,7 @@ from workbench.gui.widgets.basic import Card, Elided, button, label, lines, name
 from workbench.gui.widgets.chart import Below, Chart, Drawing, range_below
 from workbench.gui.widgets.chart_marks import BarLine, Scale
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.epsilon_entry import plan_entry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most, count, entered, together
@@ -321,7 +321,7 @@ class ProtectPage(PageFrame):
         self.header.addWidget(self._even)
         self._sum = label("", "muted", name="share_sum")
         why = tr("Open a table first: then each of its attributes is listed here with its share of ε.")
-        self._nothing = NothingYet(session, "protect_nothing", tr("Nothing to protect yet"), why)
+        self._nothing = EmptyState(session, "protect_nothing", tr("Nothing to protect yet"), why)
         self._arrange()
         tip = tr("See what the plan does to the table")
         self._next = self.set_primary(tr("Rows →"), "to_preview", lambda: session.go("preview"), tip)

@@ -33,7 +33,7 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.fast_table import PrivateRows
 from workbench.gui.widgets.formatting import count, entered, listed, together
 from workbench.gui.widgets.master_detail import WIDE
@@ -136,7 +136,7 @@ class QuestionsPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, page_called("questions"))
         why = tr("Open a table first: the questions are about its columns.")
-        self._nothing = NothingYet(session, "questions_nothing", tr("No table yet"), why)
+        self._nothing = EmptyState(session, "questions_nothing", tr("No table yet"), why)
         self.listed = ColumnModel(session)
         accessible = tr("Columns: ticked if they are needed")
         self.columns = SettingsTable(session, self.listed, "question_columns", accessible, private=True)

@@ -32,7 +32,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import again, localised, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import (
     Card,
     Fact,
@@ -321,7 +321,7 @@ class RapporPage(ReleasePage):
         setting, opened, (column, made_up) = self._setting(), self.session.opened, self._chosen()
         if setting is None or self.job is not None or (column is not None and opened is None):
             return
-        if column is not None and not figures_first.may_show(self, self.session):
+        if column is not None and not private_figures.may_show(self, self.session):
             return
         self._failure = None
         self._refusal.hide()
@@ -337,7 +337,7 @@ class RapporPage(ReleasePage):
         work = partial(simulated, opened, column, made_up, setting.parameters, setting.clients)
         job = Job(tr("Simulating reports"), work)
         handle = self.jobs.start(job, key="rappor-simulate", on_result=apply, on_failure=failed)
-        self.follow(figures_first.follow_note(self.session, self.jobs, handle))
+        self.follow(private_figures.follow_note(self.session, self.jobs, handle))
 
     def _show(self, found: Shown) -> None:
         self._results.show_released(found)

@@ -39,8 +39,8 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later
 from workbench.gui.widgets.basic import button, label, look, panel, row, show_if, stack
-from workbench.gui.widgets.declared import ColumnsCard
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.declared_facts import ColumnsCard
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.way_bar import MODEL, WayBar
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import BudgetRefusedError, WorkbenchError
@@ -134,9 +134,9 @@ class SettingsPage(ReleasePage):
 
     def _arrange(self) -> None:
         why = tr("Open a table and declare its public facts; then it can be released here.")
-        self._empty = NothingYet(self.session, "release_nothing", tr("No table yet"), why)
+        self._empty = EmptyState(self.session, "release_nothing", tr("No table yet"), why)
         leads = {"train": tr("Train →")}
-        self._of_model = NothingYet(self.session, "release_of_model", tr("A model"), tr(A_MODEL), **leads)
+        self._of_model = EmptyState(self.session, "release_of_model", tr("A model"), tr(A_MODEL), **leads)
         self._of_images = OnlyModelsCard(self.session)
         self._columns = ColumnsCard(self.session, "release_columns")
         self._sections = Sections(self._version, self._cost, self._outside, self._columns)

@@ -19,7 +19,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Offer, OpenTable, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import (
     Card,
@@ -38,7 +38,7 @@ from workbench.gui.widgets.basic import (
 )
 from workbench.gui.widgets.chart import Chart, Drawing
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, moment, paused_words
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.release_card import NO_EPSILON, ReleasedCard, bundle_beside
@@ -141,7 +141,7 @@ class QualityCard(Card):
             self.body.addWidget(part)
 
     def _start(self) -> None:
-        if not figures_first.may_show(self, self._session):
+        if not private_figures.may_show(self, self._session):
             return
         self._ask.setEnabled(False)
         self._say(tr("Comparing…"))
@@ -150,7 +150,7 @@ class QualityCard(Card):
         handle = self._jobs.start(job, key="quality", on_result=self._show, on_failure=self._failed)
         handle.ended.connect(lambda: self._ask.setEnabled(True))
         handle.cancelled.connect(lambda: self._say(""))
-        figures_first.follow_note(self._session, self._jobs, handle)
+        private_figures.follow_note(self._session, self._jobs, handle)
 
     def _reported(self) -> Reported | None:
         opened = self._session.opened
@@ -305,7 +305,7 @@ class ReleasedPage(PageFrame):
             "Nothing has been released on this computer yet. A release, with its certificate, is listed here for good."
         )
         title, leads = tr("Nothing released yet"), {"ways": tr("Release →")}
-        self._nothing = NothingYet(session, "released_nothing", title, nothing, **leads)
+        self._nothing = EmptyState(session, "released_nothing", title, nothing, **leads)
         self.body.add(self._resume, (self._parts, 1), (self._nothing, 1))
         session.account_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self.refresh))

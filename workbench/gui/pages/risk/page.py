@@ -25,7 +25,7 @@ from workbench.gui.session.undo import FormSteps
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import chart_marks as mark
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import (
     Card,
     badge,
@@ -44,7 +44,7 @@ from workbench.gui.widgets.basic import (
 )
 from workbench.gui.widgets.chart import SCALE, Chart, Drawing, range_below, row_ticks
 from workbench.gui.widgets.chart_marks import Scale
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.formatting import count, listed, percent
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.parameter_form import Form, put_in
@@ -299,7 +299,7 @@ class RiskPage(PageFrame):
         self._asked: Asked | None = None
         self._released = self._unfolded = False
         why = tr("Open a table first: the figures are about its rows.")
-        self._nothing = NothingYet(session, "risk_nothing", tr("No table yet"), why)
+        self._nothing = EmptyState(session, "risk_nothing", tr("No table yet"), why)
         self.known = RiskColumns(session)
         spoken = tr("Columns: ticked if an outsider knows them")
         self.columns = SettingsTable(session, self.known, "risk_columns", spoken, private=True)
@@ -434,13 +434,13 @@ class RiskPage(PageFrame):
 
     @property
     def _agreed(self) -> bool:
-        return self._released or not figures_first.is_first(self.session)
+        return self._released or not private_figures.is_first(self.session)
 
     def _press(self) -> None:
         """Go on where the figures are shown; else ask once whether private figures may be shown, then measure."""
         if self._found is not None:
             self.session.go("ways")
-        elif self.value() is not None and (self._agreed or figures_first.may_show(self, self.session)):
+        elif self.value() is not None and (self._agreed or private_figures.may_show(self, self.session)):
             self._measure()
 
     def _reported(self) -> Reported | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.language import tr
-from workbench.gui.widgets.figures_first import follow_note
+from workbench.gui.widgets.private_figures import follow_note
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.signals.events import Progress
 

@@ -16,17 +16,23 @@ from workbench.gui.pages.release_tasks import lacking, warning
 from workbench.gui.pages.run_page import RunPage, draft_refusal, what_keeps_from_release, who_pays
 from workbench.gui.pages.train import messages as words
 from workbench.gui.pages.train import tasks as actions
-from workbench.gui.pages.train.before import BeforeCard, ExpectedLine, PausedCard, TestImages, give_up_question
 from workbench.gui.pages.train.forms import ModelForms
+from workbench.gui.pages.train.preflight_card import (
+    ExpectedLine,
+    PausedCard,
+    PreflightCard,
+    TestImages,
+    give_up_question,
+)
 from workbench.gui.pages.train.run_card import RunCard, StudyCard
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import button, into_sight, label, look, panel, row, scrolled, stack, views
 from workbench.gui.widgets.dialogs import choose
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.way_bar import MODEL, SYNTHETIC
@@ -57,7 +63,7 @@ class TrainPage(RunPage):
         self.forms = ModelForms(session)
         self.test = TestImages(session, jobs)
         self.expected = ExpectedLine(session, jobs, lambda: (self._what(), self.forms.value(), self.test.images))
-        self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
+        self.before = PreflightCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard(self._resume, self._give_up)
         self.going = RunCard(session)
         self.study = StudyCard(session)
@@ -74,7 +80,7 @@ class TrainPage(RunPage):
         column.addStretch(0)  # what no run and no curve takes, where a column to predict is still to be chosen
         self._column = column
         why = tr("Open a table or images first: then the models that fit are listed here.")
-        self._nothing = NothingYet(session, "train_nothing", tr("Nothing to train on yet"), why)
+        self._nothing = EmptyState(session, "train_nothing", tr("Nothing to train on yet"), why)
         whole = panel(row((self.forms, 1), (scrolled(column, "train_area"), 3), spacing=12))
         self._views = views(self._nothing, whole)
         self.body.addWidget(self._views, 1)
@@ -281,7 +287,7 @@ class TrainPage(RunPage):
             return
         quiet = quiet or answer == "quiet"
         if self._watched_first() and not quiet:
-            figures_first.agree(self.session)
+            private_figures.agree(self.session)
         if what != self._what():  # other work has ended while the question was open
             said = tr("The table or its plan changed while the question was open: nothing was trained.")
             self.session.notify("warning", said)
@@ -304,7 +310,7 @@ class TrainPage(RunPage):
 
     def _watched_first(self) -> bool:
         """Return whether the run would show the first private figures of these rows."""
-        return self.forms.is_network and not self.before.quiet and figures_first.is_first(self.session)
+        return self.forms.is_network and not self.before.quiet and private_figures.is_first(self.session)
 
     def _pause_run(self) -> None:
         if self.job is not None:
@@ -337,10 +343,10 @@ class TrainPage(RunPage):
         parameters, what = self.forms.value(), self._what()
         if parameters is None or self._study_handle is not None or self._preflight is None:
             return
-        answer = figures_first.may_show(self, self.session, made_up=tr(SIMULATED))
-        if answer == figures_first.MADE_UP:
+        answer = private_figures.may_show(self, self.session, made_up=tr(SIMULATED))
+        if answer == private_figures.MADE_UP:
             self.expected.simulate()
-        if answer != figures_first.SHOWN:
+        if answer != private_figures.SHOWN:
             return
 
         def show(stages: Any) -> None:
@@ -356,7 +362,7 @@ class TrainPage(RunPage):
         job = Job(tr("Where the accuracy goes"), work)
         self._study_handle = self.jobs.start(job, key="where", on_result=show)
         self._study_handle.ended.connect(ended)
-        figures_first.follow_note(self.session, self.jobs, self._study_handle)
+        private_figures.follow_note(self.session, self.jobs, self._study_handle)
         self.refresh()
 
     def _give_up(self) -> None:
@@ -408,7 +414,7 @@ class TrainPage(RunPage):
         if not network and value is not None:
             epsilon = Decimal(repr(float(value.to_plain()["epsilon"])))
             self.study.show_model(self.forms.model, epsilon, self.forms.meanings())
-        self.before.say_first(first=figures_first.is_first(self.session))
+        self.before.say_first(first=private_figures.is_first(self.session))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running, charts=network)
         self.test.lock(locked=self.running)

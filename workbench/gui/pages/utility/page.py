@@ -27,7 +27,7 @@ from workbench.gui.pages.utility.tasks import EVERY, Live, Snapshot, figures_of,
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import tr, tr_later, tr_n, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import Card, badge, button, label, named, panel, row, segments, show_if, stack, views
 from workbench.gui.widgets.curve_plot import CurvePlot
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -186,7 +186,7 @@ class UtilityPage(RunPage):
         plans = list(self.setup.plans(self.session.plan.epsilon))
         if not plans or any(misfit(self.session, model) for model in self.setup.models):
             return
-        if not figures_first.may_run(self, self.session, self._made_up, tr(MADE_UP_HELP)):
+        if not private_figures.may_run(self, self.session, self._made_up, tr(MADE_UP_HELP)):
             return
         done = {model: shot for model, shot in self._snapshots.items() if model in self.setup.models}
         # What was drawn of another plan, or of other rows, does not belong beside these.
@@ -381,10 +381,10 @@ class UtilityPage(RunPage):
         if not fits:
             return ""
         stated = tr_n("{n} model to train.", "{n} models to train.", fits)
-        return f"{stated} {tr(figures_first.BESIDE)}" if self._is_first() else stated
+        return f"{stated} {tr(private_figures.BESIDE)}" if self._is_first() else stated
 
     def _is_first(self) -> bool:
-        return figures_first.is_first(self.session) and not self._made_up.isChecked()
+        return private_figures.is_first(self.session) and not self._made_up.isChecked()
 
     # -- the person -----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from workbench.gui.pages.curve_actions import against_words
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_n, tr_sentence
-from workbench.gui.widgets.figures_first import follow_note
+from workbench.gui.widgets.private_figures import follow_note
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import InputError
 from workbench.paths import user_data

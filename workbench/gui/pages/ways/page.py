@@ -31,10 +31,10 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import FOR_TABLES, Session
 from workbench.gui.style.language import localised, tr, tr_later, tr_number, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import Card, badge, button, label, look, named, panel, reword, row, say, stack
-from workbench.gui.widgets.declared import ColumnsCard
-from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.declared_facts import ColumnsCard
+from workbench.gui.widgets.empty_state import EmptyState
 from workbench.gui.widgets.epsilon_entry import plan_entry
 from workbench.gui.widgets.explain import Explainable, Meaning, of_plan
 from workbench.gui.widgets.formatting import entered, together
@@ -90,7 +90,7 @@ class WaysPage(PageFrame):
         self._make_head()
         self._make_table()
         self._make_foot()
-        self._nothing = NothingYet(session, "ways_nothing", tr("Nothing to decide yet"))
+        self._nothing = EmptyState(session, "ways_nothing", tr("Nothing to decide yet"))
         self.body.addWidget(self._top)
         self._panes = panel(row((self._sheet, 3), (self._make_wide_pane(), 2), spacing=12))
         self.body.addWidget(self._panes, 1)
@@ -487,7 +487,7 @@ class WaysPage(PageFrame):
     # -- the private draw -----------------------------------------------------------------------------------------
 
     def _show_truth(self) -> None:
-        if self.running or not figures_first.may_show(self, self.session):
+        if self.running or not private_figures.may_show(self, self.session):
             return
         plan, number = self.session.plan, self._number + 1
         self._number = number

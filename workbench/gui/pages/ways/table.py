@@ -21,8 +21,8 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.style.language import capital, language, localised, tr, tr_later, tr_number, tr_sentence, typed
 from workbench.gui.widgets.cell_delegates import PADDING, InkDelegate
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import half_width, share_half_width
+from workbench.gui.widgets.private_figures import follow_note
 from workbench.gui.widgets.settings_table import NARROWEST, SettingsTable
 from workbench.gui.widgets.table_model import Cell, Column, EditedModel, Index
 from workbench.gui.widgets.way_bar import ways

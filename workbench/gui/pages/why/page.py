@@ -12,7 +12,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import RunRecord, Session
 from workbench.gui.style.language import tr, tr_later, tr_number, tr_sentence, typed
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.bar import BarLines
 from workbench.gui.widgets.basic import (
     Card,
@@ -30,8 +30,8 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.figures_first import follow_note
 from workbench.gui.widgets.formatting import at_most
+from workbench.gui.widgets.private_figures import follow_note
 from workbench.jobs import CancelToken, Emit, Job
 from workbench.params import ParameterError
 from workbench.processes.executor import cores
@@ -157,7 +157,7 @@ class WhyPage(RunPage):
 
     def start(self) -> None:
         plan = self.value()
-        if plan is None or not figures_first.may_run(self, self.session, self.generated, tr(GENERATED)):
+        if plan is None or not private_figures.may_run(self, self.session, self.generated, tr(GENERATED)):
             return
         self._studied = self._present(plan)
         handle = run_why(self.session, self.jobs, plan, generated=self.generated.isChecked())
@@ -177,10 +177,10 @@ class WhyPage(RunPage):
             self._problem.hide()
         done = self._result is not None and plan is not None and self._studied == self._present(plan)
         self.show_buttons(missing, ready=plan is not None, done=done)
-        first = figures_first.is_first(self.session) and not self.generated.isChecked()
+        first = private_figures.is_first(self.session) and not self.generated.isChecked()
         extra = f"\n\n⚠ {tr_sentence(BEFORE)}\n\n{tr(GENERATED)}" if first else ""
         self._empty.setText(missing or f"{tr(INVITATION)}{extra}")
-        note = tr(figures_first.BESIDE) if first else ""
+        note = tr(private_figures.BESIDE) if first else ""
         if self.running:
             note = tr("Each variant is trained on the same splits.")
         elif self._result is not None and not done:

@@ -19,7 +19,7 @@ from workbench.gui.pages.release_tasks import Chosen, Foreseen
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import OpenTable
 from workbench.gui.style.language import as_sentence, tr, tr_later, tr_n, tr_number, tr_sentence
-from workbench.gui.widgets import figures_first
+from workbench.gui.widgets import private_figures
 from workbench.gui.widgets.basic import button, hold, hold_most, into_sight, label, say
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import DeltaLine
@@ -334,10 +334,10 @@ class SyntheticPane(WayPane):
     def _compare(self, view: ComparisonCard) -> None:
         """Show what was released beside the original, where the person wants private figures."""
         session, jobs, results = self.session, self._page.jobs, self.results
-        if results is not None and figures_first.may_show(self._page, session):
+        if results is not None and private_figures.may_show(self._page, session):
             handle = results.read(released_beside, view.show_compared, tr("Comparing with the original"))
             if handle is not None:
-                figures_first.follow_note(session, jobs, handle)
+                private_figures.follow_note(session, jobs, handle)
 
     # -- the preview ----------------------------------------------------------------------------------------------
 
@@ -359,7 +359,7 @@ class SyntheticPane(WayPane):
         session, opened, chosen = self.session, self.session.opened, self.value()
         if opened is None or chosen is None or self._page.running:
             return
-        if not figures_first.may_show(self._page, session):
+        if not private_figures.may_show(self._page, session):
             return
         number, draft = self._draw + 1, session.plan
 
@@ -384,7 +384,7 @@ class SyntheticPane(WayPane):
 
         job = Job(tr("Drawing a private preview"), work, about=opened.title)
         handle = self._page.jobs.start(job, key=KEY_PREVIEW, on_result=apply)
-        self._drawing = self._page.follow(figures_first.follow_note(session, self._page.jobs, handle))
+        self._drawing = self._page.follow(private_figures.follow_note(session, self._page.jobs, handle))
 
 
 def _method_title(name: str | None) -> str:

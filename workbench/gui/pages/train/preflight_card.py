@@ -31,9 +31,9 @@ from workbench.gui.widgets.basic import (
     stack,
 )
 from workbench.gui.widgets.dialogs import ask_for_file, ask_for_folder, ask_where_to_save
-from workbench.gui.widgets.figures_first import BESIDE
 from workbench.gui.widgets.formatting import at_most, memory, paused_words, plain
 from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.private_figures import BESIDE
 from workbench.jobs import Job
 from workbench.params import Parameters
 from workbench.params.errors import how_to_install
@@ -53,7 +53,7 @@ WEIGHTS = tr_later(
 )
 
 
-class BeforeCard(Card):
+class PreflightCard(Card):
     """The figures of a preflight, what is wrong with it, the folder of the model, and whether the run is quiet."""
 
     changed = Signal()

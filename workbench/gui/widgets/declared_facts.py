@@ -15,7 +15,7 @@ from workbench.gui.widgets.table_view import LinesTable
 SHOWN = 24  # values of a list that are shown where it is not edited
 
 
-def written(column: DraftColumn, fact: str, spec: str = ".15g") -> str:
+def fact_text(column: DraftColumn, fact: str, spec: str = ".15g") -> str:
     """Return a declared fact as text, empty where it is open; numbers as ``spec`` says."""
     value = getattr(column, fact)
     if value is None:
@@ -27,11 +27,11 @@ def written(column: DraftColumn, fact: str, spec: str = ".15g") -> str:
     return tr_number(value, spec)
 
 
-def in_short(column: DraftColumn, fact: str) -> str:
+def short_fact_text(column: DraftColumn, fact: str) -> str:
     """Return a declared fact as a cell or a tooltip shows it: to lay out thousands of values takes half a second."""
     values = column.domain or ()
     if fact != "domain" or len(values) <= SHOWN:
-        return written(column, fact)
+        return fact_text(column, fact)
     return f"{count(len(values), 'value')}: {', '.join(map(_quoted, values[:SHOWN]))}, …"
 
 
@@ -68,8 +68,8 @@ def _declared(column: DraftColumn) -> Cell:
     if column.action == "keep":
         return Cell(tr("published as it is"), "warn")
     if column.lower is not None and column.upper is not None:
-        low, high = (written(column, bound, ",.15g") for bound in ("lower", "upper"))
+        low, high = (fact_text(column, bound, ",.15g") for bound in ("lower", "upper"))
         stated = tr("{low} to {high}", low=low, high=high)
     else:
-        stated = in_short(column, "domain")
+        stated = short_fact_text(column, "domain")
     return Cell(stated, tip=stated)
