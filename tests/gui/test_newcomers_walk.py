@@ -55,8 +55,10 @@ def test_a_release_leads_to_its_files_which_are_selected_and_dated(
     released, finish, press, idle, answer, qtbot, tmp_path
 ):
     assert released.page.primary.text() == "Released →"
+    released.page.primary.setFocus()
     finish(released, "release_onward")
     assert released.page.objectName() == "page_released"
+    assert released.focusWidget() is released.page.primary, "the keyboard is on what leads on, not on a tab"
     lines = released.page.table.lines
     assert lines.cell(0, 0).text.startswith("20")
     assert text_of(released, "shown_release_file").endswith("new.csv")

@@ -181,6 +181,7 @@ class ReleasePage(PageFrame):
             self.session.notify("warning", stated)
             return
         remember_folder(outlook.target.parent)
+        self._release.setFocus()  # also where Release was pressed on another page: the keyboard follows what is done
         self._releasing = release_plan(self.session, self.jobs, outlook, self._failed, cap)
         self.follow(self._releasing)
 

@@ -267,13 +267,21 @@ class MainWindow(QMainWindow):
             self._stack.addWidget(made)
         if self._stack.currentWidget() is not self._made[name]:
             self.messages.drop()  # what it says was about the page that is left
+        keys_in_page = self._keys_in_page()
         self._stack.setCurrentWidget(self._made[name])
+        if keys_in_page and not self._keys_in_page():  # nothing had them there yet, or what had them is gone
+            self._made[name].take_keys()
         self.rail.select(name)
         self.tour.reach(name)
         page = self._pages[name]
         self._last[page.tab] = name
         self._last[f"room {page.room}"] = page.tab
         self.jobs_panel.show_cancels()
+
+    def _keys_in_page(self) -> bool:
+        """Return whether the keyboard is on a part of the page below its tabs."""
+        held = self.focusWidget()
+        return self._stack.isAncestorOf(held) and not isinstance(held.parent(), Tabs)
 
     def show_tab(self, name: str) -> None:
         """Show the page of a tab that was shown last."""

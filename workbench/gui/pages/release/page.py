@@ -440,7 +440,6 @@ class SettingsPage(ReleasePage):
         """Ask whether to release, as soon as it is known what that would be."""
         if self.session.release_wanted:
             self.session.release_wanted = False
-            self.take_keys()  # as if Release were pressed here
             self._asked_early = True
             if self._foreseen is not None:
                 self._press()

@@ -311,7 +311,7 @@ class WaysPage(PageFrame):
         own = self._marks.own
         poor = is_poor(own)
         better = None if found is None or not poor or found.advised == way else found.way(found.advised)
-        done = way != MODEL and session.has_released(session.plan, "" if way == ROWS else way)
+        done = self._has_released(way)
         self._released.setVisible(done)
         self._release.setText(tr("Train →") if way == MODEL else tr("Release again…") if done else tr("Release…"))
         self._release.setAccessibleName(
@@ -509,9 +509,16 @@ class WaysPage(PageFrame):
             self.session.choose_way(found.advised)
 
     def _second_release(self) -> tuple[str, str] | None:
-        """Return the way of the release that gives what the chosen one leaves out, and what both cost."""
+        """Return the way of the release that gives what the chosen one leaves out, and what both cost.
+
+        None that there is already.
+        """
         found = self._marks.ways
-        return None if found is None else found.seconds.get(self.session.way)
+        second = None if found is None else found.seconds.get(self.session.way)
+        return None if second is None or self._has_released(second[0]) else second
+
+    def _has_released(self, way: str) -> bool:
+        return way != MODEL and self.session.has_released(self.session.plan, "" if way == ROWS else way)
 
     def _both(self) -> str:
         second = self._second_release()
