@@ -24,6 +24,7 @@ from workbench.gui.style import language
 from workbench.gui.style.language import (
     again,
     as_sentence,
+    capital,
     localised,
     set_language,
     shown_list,
@@ -272,6 +273,11 @@ def test_what_was_said_is_said_again():
     set_language("en")
     assert again(said) == "Closed Close."
     assert again("Some name of a file") == "Some name of a file"
+
+
+def test_a_sentence_has_a_capital_first_but_a_file_keeps_its_name():
+    texts = ("loose.png is not in a class folder", "a table. More", "ε is 1", "")
+    assert [capital(text) for text in texts] == ["loose.png is not in a class folder", "A table. More", "ε is 1", ""]
 
 
 @pytest.mark.usefixtures("_english_again")

@@ -221,3 +221,14 @@ def test_a_model_and_its_settings_are_called_as_in_a_form(model, title, facts):
     named = dict(lines)
     assert named.get("Privacy accountant", "privacy loss").startswith("privacy loss")
     assert "network" not in {name.lower() for name in named}
+
+
+def test_the_plan_lists_released_columns_and_names_the_others(tmp_path):
+    age, pay = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}, {"name": "pay", "action": "drop"}
+    release(tmp_path / "l.sqlite", tmp_path / "a.csv", column=[pay, age, {"name": "city", "action": "drop"}])
+    plan, left_out = section(verified(tmp_path / "a.csv").paper(), "The plan").blocks
+    assert isinstance(plan, Paragraph)
+    assert isinstance(left_out, Paragraph)
+    assert plan.text.count("[[column]]") == 1
+    assert 'name = "age"' in plan.text
+    assert left_out.text == 'Not released, and left out above: "pay", "city".'

@@ -158,9 +158,14 @@ def tr_sentence(text: str) -> str:
     return said
 
 
+_FILE = re.compile(r"\S*\w\.[A-Za-z]\w*")  # a text whose first word is the name of a file
+
+
 def capital(text: str) -> str:
-    """Return a text with a capital first; ε and δ are signs, which have none."""
-    return text if text.startswith(("ε", "δ")) else f"{text[:1].upper()}{text[1:]}"
+    """Return a text with a capital first; ε and δ are signs, which have none, and a file keeps its name."""
+    if text.startswith(("ε", "δ")) or _FILE.match(text):
+        return text
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def as_sentence(clause: str) -> str:

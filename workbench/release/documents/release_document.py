@@ -110,7 +110,19 @@ def _sections(stated: Mapping[str, Any], name: str, effects: Sequence[Effect]) -
     yield _account(stated)
     yield _checks(stated, name)
     if "plan" in stated:
-        yield Section("The plan", (Paragraph(stated["plan"], "code"),))
+        yield Section("The plan", tuple(_plan(stated["plan"])))
+
+
+def _plan(text: str) -> Iterator[Block]:
+    """Yield the plan without the columns that are not released, and their names: of sixty columns they fill pages."""
+    parts, dropped = text.split("\n\n"), []
+    for part in list(parts):
+        if part.startswith("[[column]]\n") and '\naction = "drop"' in part:
+            dropped += [line.removeprefix("name = ") for line in part.split("\n") if line.startswith("name = ")]
+            parts.remove(part)
+    yield Paragraph("\n\n".join(parts), "code")
+    if dropped:
+        yield Paragraph(f"Not released, and left out above: {', '.join(dropped)}.")
 
 
 # -- what was released -------------------------------------------------------------------------------------------------

@@ -81,8 +81,8 @@ AGAINST_BLOCKS = tr_later(
 MORE_TIP = tr_later("Train other models on the same rows as well, and draw all of them together")
 MOST_MODELS = 3  # models in one picture: the lines of more would look alike
 
-LEAST_LETTERS, WIDEST_LIST = {"regime_mechanism": 6, "curve_metric": 7}, 320
-"""Letters that a list of mechanisms or metrics has room for at least; the width of a list at most."""
+LEAST_LETTERS, WIDEST_LIST, WIDEST_METRIC = {"regime_mechanism": 6, "curve_metric": 7}, 320, 200
+"""Letters that a list of mechanisms or metrics has room for at least; the width of a list, and of metrics, at most."""
 
 
 class CurveSetup(Card):
@@ -189,7 +189,8 @@ class CurveSetup(Card):
             hold_most(combo, WIDEST_LIST)
         self._fold = button("", "curve_settings", "link", press=lambda: self.unfold(shown=self._folded.isHidden()))
         self._fold.setToolTip(tr("Ways of training, the list of ε and repeats, and what is drawn"))
-        upper = (self.model, 100), self.more, None, self.measure, self._fold
+        hold_most(self.measure, WIDEST_METRIC)
+        upper = (self.model, 100), self.more, None, (self.measure, 100), self._fold
         ways = none, 8, sanitized, (self.mechanism, 100), 8, corrected, 8, synthetic, 8, private, None
         epsilons, repeats, blocks = (label(text, "muted") for text in ("ε", tr("repeats"), tr("blocks")))
         for title, field in ((epsilons, self.epsilons), (repeats, self.repeats), (blocks, self.blocks)):
