@@ -326,8 +326,12 @@ class ReleasedPage(PageFrame):
 
     def _take(self, found: tuple[ReleasedStep, ...]) -> None:
         if found != self._all or not self._lines or self._compared_with != self._original():
+            held = self.window().focusWidget()
+            own = self.isAncestorOf(held)
             self._all = found
             self._show()
+            if own:
+                self.keep_keys(held)
 
     def _show(self) -> None:
         session = self.session
