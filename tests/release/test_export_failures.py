@@ -52,13 +52,13 @@ def raising(error: BaseException) -> Callable[..., Any]:
 FREE, CHARGED, WAITS = "free", "charged", "waits"
 STAGES = {
     "draw": (rows_work, "draw_prepared", FREE),
-    "the draft of the certificate": (export, "sealed", FREE),
+    "the draft of the certificate": (export, "with_checksum", FREE),
     "the charge": (Ledger, "charge", FREE),
     "the first byte": (DrawFile, "write", CHARGED),
     "write": (export._Drawing, "_write", CHARGED),
     "the last sync": (DrawFile, "finish", CHARGED),
-    "the certificate": (export, "resealed", CHARGED),
-    "its encoding": (export, "encoded", CHARGED),
+    "the certificate": (export, "with_new_checksum", CHARGED),
+    "its encoding": (export, "certificate_bytes", CHARGED),
     "its record": (Ledger, "certify", CHARGED),
     "the publication": (export, "publish_draw", WAITS),
     "writing the certificate": (recover, "write_whole", WAITS),

@@ -185,7 +185,7 @@ if sys.argv[2] == "windows":
     sys.modules["fcntl"] = None
     atomic.WINDOWS = True
 descriptor = atomic.open_to_lock(Path(sys.argv[1]))
-assert atomic.locked(descriptor, otherwise=False)
+assert atomic.try_lock(descriptor, otherwise=False)
 child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, close_fds=False)
 print("held", child.pid, flush=True)
 sys.stdin.read()

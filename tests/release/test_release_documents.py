@@ -226,7 +226,7 @@ def test_a_model_and_its_settings_are_called_as_in_a_form(model, title, facts):
 def test_the_plan_lists_released_columns_and_names_the_others(tmp_path):
     age, pay = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}, {"name": "pay", "action": "drop"}
     release(tmp_path / "l.sqlite", tmp_path / "a.csv", column=[pay, age, {"name": "city", "action": "drop"}])
-    plan, left_out = section(verified(tmp_path / "a.csv").paper(), "The plan").blocks
+    plan, left_out = section(verified(tmp_path / "a.csv").to_document(), "The plan").blocks
     assert isinstance(plan, Paragraph)
     assert isinstance(left_out, Paragraph)
     assert plan.text.count("[[column]]") == 1
