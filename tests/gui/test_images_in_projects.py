@@ -139,7 +139,7 @@ def test_images_that_are_gone_can_be_pointed_to(scans, finish, press, project, q
     scans.open(str(project))
     idle(scans)
     assert words_of(scans, "missing_text") == (
-        f"Town.workbench.toml: its images are no longer there: {tmp_path / 'scans'}"
+        f"town.workbench.toml: its images are no longer there: {tmp_path / 'scans'}"
     )
     assert scans.session.images is None
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(moved))

@@ -158,7 +158,7 @@ def tr_sentence(text: str) -> str:
     return said
 
 
-_FILE = re.compile(r"\S*\w\.[A-Za-z]\w*")  # a text whose first word is the name of a file
+_FILE = re.compile(r"\S*\w\.[A-Za-z]\w+")  # a text whose first word is the name of a file
 
 
 def capital(text: str) -> str:
