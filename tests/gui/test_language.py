@@ -276,8 +276,9 @@ def test_what_was_said_is_said_again():
 
 
 def test_a_sentence_has_a_capital_first_but_a_file_keeps_its_name():
-    texts = ("loose.png is not in a class folder", "a table. More", "ε is 1", "")
-    assert [capital(text) for text in texts] == ["loose.png is not in a class folder", "A table. More", "ε is 1", ""]
+    texts = ("loose.png is not in a class folder", "a table. More", "ε is 1", "", "e.g. b")
+    said = ["loose.png is not in a class folder", "A table. More", "ε is 1", "", "E.g. b"]
+    assert [capital(text) for text in texts] == said
 
 
 @pytest.mark.usefixtures("_english_again")
